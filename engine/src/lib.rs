@@ -1,0 +1,12 @@
+//! The engine of Meshwork: study text → graph → layouts → Program → numbers, costs, pictures.
+//!
+//! It is pure: it reads no clock, no file, no environment and no random device, and it runs
+//! natively and in the browser. Modules stand in reading order: a file imports only from above.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+pub mod diag;
+pub mod index;
+pub mod layout;
+pub mod spec;
+pub mod picture;

@@ -1,0 +1,3 @@
+//! The study text and its parsed form.
+
+pub mod ast;

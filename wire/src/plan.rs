@@ -1,0 +1,93 @@
+//! What a study means before it runs: `meshwork plan --json`, `POST /api/v1/plan`.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The whole plan. On a study with errors only `diagnostics` (and what could be made) is filled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is wrong or odd, in text order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Mesh dimensions in order: name and size.
+    pub mesh: Vec<(String, u64)>,
+    /// Number of processors.
+    pub processors: u64,
+    /// Every tensor of the study.
+    pub tensors: Vec<Tensor>,
+    /// Every collective of one step, in the order of execution.
+    pub collectives: Vec<Collective>,
+    /// Sums over one step.
+    pub totals: Totals,
+}
+
+/// A diagnostic; see the engine's `diag`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// Stable kebab-case name of the rule.
+    pub code: String,
+    /// `error` or `warning`.
+    pub severity: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// What is wrong, with the values that clash.
+    pub message: String,
+    /// How to mend it, best first.
+    pub hints: Vec<String>,
+}
+
+/// One tensor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tensor {
+    /// Its name in the study; derived ones as `h/1`, `grad/w`, `adam.m/w`.
+    pub name: String,
+    /// `input`, `parameter`, `activation`, `gradient`, `slot` or `loss`.
+    pub role: String,
+    /// Dimensions in storage order: name and size.
+    pub dims: Vec<(String, u64)>,
+    /// Split dimensions of the settled value: tensor dimension to mesh dimensions, outermost first.
+    pub layout: BTreeMap<String, Vec<String>>,
+    /// Mesh dimensions over which its producer left partial values.
+    pub partial: Vec<String>,
+    /// Sizes of one processor's slice.
+    pub slice_shape: Vec<u64>,
+    /// Bytes one processor holds of it.
+    pub bytes_per_processor: u64,
+    /// With `--slices`: per processor the index of the slice's first element, or null where the
+    /// tensor does not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_begin: Option<Vec<Option<Vec<u64>>>>,
+}
+
+/// One collective of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Collective {
+    /// `allreduce`, `allgather`, `alltoall`, `allsplit`, `reducescatter` or `receive`.
+    pub kind: String,
+    /// The mesh dimensions its groups span.
+    pub mesh_dims: Vec<String>,
+    /// The tensors it carries.
+    pub tensors: Vec<String>,
+    /// The tensor dimensions that caused it: summed, gathered or moved.
+    pub dims: Vec<String>,
+    /// `forward`, `backward` or `update`.
+    pub phase: String,
+    /// Bytes of one processor's slice before it.
+    pub slice_bytes: u64,
+    /// Bytes one processor sends, by the ring formulas.
+    pub sent_bytes_per_processor: f64,
+    /// Why it is there, as a sentence.
+    pub why: String,
+}
+
+/// Sums over one step, per processor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+pub struct Totals {
+    /// Floating point operations.
+    pub flops_per_processor: f64,
+    /// Bytes sent.
+    pub sent_bytes_per_processor: f64,
+    /// The most bytes held at once.
+    pub peak_bytes_per_processor: u64,
+}

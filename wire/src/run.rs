@@ -1,0 +1,91 @@
+//! What a run says while it goes: one JSON object per line of `meshwork run --json`, per
+//! server-sent event of `/api/v1/runs/{id}/events`, and per message of the browser's worker.
+
+use serde::{Deserialize, Serialize};
+
+/// One event of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A step is done; `loss` is the loss of its forward pass, before its update.
+    Step {
+        /// Number of the step, from 0.
+        step: u64,
+        /// The loss.
+        loss: f64,
+    },
+    /// The held-out part of the data was looked at.
+    Validation {
+        /// Steps done.
+        step: u64,
+        /// The loss on the part held out.
+        loss: f64,
+        /// Share of rows classified rightly (classification).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accuracy: Option<f64>,
+        /// Root of the mean square error, in standard deviations of the target (regression).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<f64>,
+    },
+    /// A whole tensor after the last step, as asked by `--print`.
+    Value {
+        /// Its name.
+        name: String,
+        /// Its dimensions: name and size.
+        dims: Vec<(String, u64)>,
+        /// Its elements, row-major.
+        values: Vec<f64>,
+    },
+    /// The run is over and went well.
+    Done {
+        /// The last loss, if the study has one.
+        loss: Option<f64>,
+        /// Steps per second of wall time.
+        steps_per_second: f64,
+        /// Messages and bytes counted while it ran, all processors together.
+        counted: Traffic,
+        /// The same as predicted from the layouts.
+        predicted: Traffic,
+        /// With `--check`: the largest difference of a loss, a printed value or a parameter from
+        /// the run on one processor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_difference: Option<f64>,
+    },
+    /// The loss was no longer a finite number; the run stopped after `step`.
+    Diverged {
+        /// The step, from 0.
+        step: u64,
+        /// What to do.
+        message: String,
+    },
+    /// The run was cancelled by its user after `step` steps.
+    Cancelled {
+        /// Steps done.
+        step: u64,
+    },
+    /// The run could not go on.
+    Failed {
+        /// Why, and what to do.
+        message: String,
+    },
+}
+
+impl Event {
+    /// Whether no event follows.
+    pub fn is_last(&self) -> bool {
+        matches!(
+            self,
+            Self::Done { .. } | Self::Diverged { .. } | Self::Cancelled { .. } | Self::Failed { .. }
+        )
+    }
+}
+
+/// Messages and bytes of all processors together. One message is one collective executed on one
+/// processor; bytes follow the ring formulas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Traffic {
+    /// Collectives × processors.
+    pub messages: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+}

@@ -1,0 +1,3 @@
+//! `cargo xtask`: every task of the project under one command.
+
+fn main() {}
