@@ -100,6 +100,10 @@ impl Reader<'_, '_> {
             .split(|c| is_space(c) || c == ',')
             .filter(|name| !name.is_empty())
             .collect();
+        if names.is_empty() {
+            self.pos = start;
+            return self.unexpected("a mesh dimension");
+        }
         let joined = names.join("+");
         let message = "Mesh dimensions are joined by `+`, without parentheses".to_owned();
         let hint = Hint::edit(format!("Write {}.", shown(&joined)), self.span(start), joined);
@@ -267,7 +271,7 @@ impl Reader<'_, '_> {
             shown(written),
             shown(&name.text)
         );
-        let meant = whole(&written.replace('_', ""))
+        let meant = whole(&written.replace(['_', '`'], ""))
             .or_else(|| number(written).filter(|x| x.fract() == 0.0).map(|x| x as u64))
             .filter(|size| (1..=MAX_SIZE).contains(size));
         let hint = match meant {
