@@ -34,7 +34,16 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
             Stmt::Train(options) => ("train", None, options),
             Stmt::Pipeline(options) => ("pipeline", None, options),
             Stmt::Hardware { name, options } => ("hardware", name.as_ref(), options),
-            _ => return None,
+            Stmt::Blank
+            | Stmt::Mesh(_)
+            | Stmt::Layout(_)
+            | Stmt::Dims(_)
+            | Stmt::Input(_)
+            | Stmt::Param(_)
+            | Stmt::Assign { .. }
+            | Stmt::Block { .. }
+            | Stmt::End
+            | Stmt::Unreadable(_) => return None,
         };
         (word == statement).then_some((i, name, options))
     });

@@ -68,7 +68,8 @@ fn in_dims(text: &str, lines: &Lines<'_>, dim: &str, size: u64, pair: &str) -> O
     None
 }
 
-/// `hidden2` of `hidden:(64 32)`, or of `hidden:64 depth:3`, which becomes a list.
+/// `hidden2` of `hidden:(64 32)`, or of `hidden:64 depth:3`, which becomes a list; of `depth:3`
+/// alone the width that all layers share.
 fn in_list(
     text: &str,
     arguments: Span,
@@ -82,8 +83,13 @@ fn in_list(
     }
     let key = dim.trim_end_matches(|c: char| c.is_ascii_digit());
     let index = dim[key.len()..].parse::<usize>().ok()?.checked_sub(1)?;
-    let list = options.iter().find(|o| o.key.text == key)?;
     let depth = options.iter().find(|o| o.key.text == "depth");
+    let Some(list) = options.iter().find(|o| o.key.text == key) else {
+        // The default width of every layer was in use.
+        let mut pair = String::new();
+        write_pair(&mut pair, key, size);
+        return depth.map(|d| vec![append(text, d.span.end, &pair)]);
+    };
     let mut edits = Vec::new();
     let mut values = match (&list.value, depth) {
         (OptValue::List(values), _) => values.clone(),
