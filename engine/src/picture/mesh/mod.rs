@@ -80,7 +80,6 @@ struct Plan {
     panels_shown: u64,
     /// How many processors are drawn along each inner dimension.
     shown: Vec<u64>,
-    lattice: bool,
 }
 
 impl Plan {
@@ -97,7 +96,7 @@ impl Plan {
         let caps: Vec<u64> = [PANELS, along, along, along][..parts.len()].to_vec();
         let mut shown = elide::shown(&parts, &caps, MOST_DRAWN);
         let panels_shown = shown.remove(0);
-        Self { outer, panels, panels_shown, shown, lattice }
+        Self { outer, panels, panels_shown, shown }
     }
 
     fn is_complete(&self, mesh: &Mesh) -> bool {

@@ -63,6 +63,7 @@ impl Plan {
         let caps: &[u64] = match rank {
             0 => &[],
             1 => &[STRIP],
+            2 if cut.parts.contains(&1) => &[STRIP, STRIP],
             2 => &MATRIX,
             _ => &BOX,
         };
@@ -120,24 +121,24 @@ pub fn scene(
     draft.finish(words_of(&cut, &plan))
 }
 
-/// Sizes of labels: those of the longest label that is drawn, in a font that suits the crowd.
+/// Sizes of labels: those of the longest label, in a font that suits the crowd.
 fn look(cut: &Cut<'_>, plan: &Plan) -> Look {
-    let most = plan.shown.iter().copied().max().unwrap_or(1);
-    let down = if plan.shown.len() >= 2 { plan.shown[plan.shown.len() - 2] } else { 1 };
+    // A line that is drawn in pieces is as crowded as a piece.
+    let in_pieces = plan.shown.iter().filter(|s| **s > 1).count() <= 1 && cut.parts.len() <= 2;
+    let crowd = |&blocks: &u64| {
+        if in_pieces { blocks.min(flat::piece(blocks as usize) as u64) } else { blocks }
+    };
+    let most = plan.shown.iter().map(crowd).max().unwrap_or(1);
     let font = match most {
         0..=8 => 13.0,
         9..=16 => 11.5,
         _ => 10.0,
     };
-    // Labels have about the same length everywhere; the last block has the largest numbers.
+    let longest = |of: &[u64]| words::label(&cut.holders(of)).chars().count();
+    // Labels have about one length; the last block has the largest numbers.
     let first: Vec<u64> = vec![0; cut.parts.len()];
     let last: Vec<u64> = cut.parts.iter().map(|p| p - 1).collect();
-    let longest = [first, last]
-        .iter()
-        .map(|b| words::label(&cut.holders(b)).chars().count())
-        .max()
-        .unwrap_or(1);
-    Look::new(font, longest, down > 16)
+    Look::new(font, longest(&first).max(longest(&last)), most > 16)
 }
 
 /// The drawn axes of the inner dimensions.
@@ -229,8 +230,14 @@ fn words_of(cut: &Cut<'_>, plan: &Plan) -> Words {
     let pending =
         pending.map_or(String::new(), |p| format!(" The values are partial (hatched): {p}."));
     let left_out = plan.left_out(cut);
+    let in_pieces = match plan.shown.as_slice() {
+        [n] | [1, n] | [n, 1] if *n as usize > flat::piece(*n as usize) => {
+            " It is drawn in pieces that follow each other."
+        }
+        _ => "",
+    };
     let description =
-        format!("Tensor {name}{shape} on {on}. {each}{replicated}{pending}{left_out}");
+        format!("Tensor {name}{shape} on {on}. {each}{replicated}{pending}{left_out}{in_pieces}");
     Words { title, description, table: cut.table() }
 }
 
