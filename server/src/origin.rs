@@ -27,11 +27,7 @@ pub async fn check(
     }
 }
 
-fn judge(
-    method: &Method,
-    headers: &HeaderMap,
-    hosts: Option<&[String]>,
-) -> Result<(), Problem> {
+fn judge(method: &Method, headers: &HeaderMap, hosts: Option<&[String]>) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
     let host = text(header::HOST);
     if let (Some(host), Some(allowed)) = (host, hosts) {

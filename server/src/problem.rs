@@ -40,7 +40,11 @@ impl Problem {
     /// Name, title and status of every kind.
     pub const KINDS: [(&'static str, &'static str, StatusCode); 12] = [
         ("not-found", "There is nothing here", StatusCode::NOT_FOUND),
-        ("method-not-allowed", "The address does not know this method", StatusCode::METHOD_NOT_ALLOWED),
+        (
+            "method-not-allowed",
+            "The address does not know this method",
+            StatusCode::METHOD_NOT_ALLOWED,
+        ),
         ("bad-request", "The request cannot be read", StatusCode::BAD_REQUEST),
         ("bad-study", "The study has errors", StatusCode::UNPROCESSABLE_ENTITY),
         ("bad-table", "The table has errors", StatusCode::UNPROCESSABLE_ENTITY),

@@ -30,7 +30,8 @@ pub fn file(method: &Method, path: &str, headers: &HeaderMap) -> Response {
     let name = path.trim_start_matches('/');
     let is_sibling = has_ending(name, "br") || has_ending(name, "gz");
     let Some(plain) = Files::get(name).filter(|_| !is_sibling) else {
-        return (StatusCode::NOT_FOUND, "There is nothing here. The studio is at /.").into_response();
+        return (StatusCode::NOT_FOUND, "There is nothing here. The studio is at /.")
+            .into_response();
     };
     let (file, encoding) = smallest(name, plain, headers);
     let tag = tag(&file);

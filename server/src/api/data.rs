@@ -19,7 +19,9 @@ use serde::Deserialize;
 
 /// The tables at hand: those that ship, then the uploaded ones by name.
 #[utoipa::path(get, path = "/data", tag = "data", responses((status = 200, body = TableList)))]
-pub async fn list(extract::State(state): extract::State<State>) -> Result<Json<TableList>, Problem> {
+pub async fn list(
+    extract::State(state): extract::State<State>,
+) -> Result<Json<TableList>, Problem> {
     let app = state.clone();
     let find = move || {
         let ours = shipped::ALL.iter().map(convert::shipped);

@@ -97,7 +97,8 @@ fn without_ours(query: &str) -> String {
 fn answer(picture: String, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", &sha256(picture.as_bytes())[..32]);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok()).unwrap_or("");
-    let cache = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, "public, max-age=3600".to_owned())];
+    let cache =
+        [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, "public, max-age=3600".to_owned())];
     if known.split(',').any(|k| k.trim().trim_start_matches("W/") == tag || k.trim() == "*") {
         return (StatusCode::NOT_MODIFIED, cache).into_response();
     }

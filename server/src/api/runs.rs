@@ -46,7 +46,7 @@ fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
     };
     let source = Source::Catalog(Some(state.store()));
     let ready = prepare(&text, source, limits.memory).map_err(|e| match e {
-        NotReady::Study(diagnostics) => Problem::BadStudy(diagnostics),
+        NotReady::Study(list) => Problem::BadStudy(convert::diagnostics(&text, &list)),
         NotReady::Memory(detail) => Problem::TooMuchMemory(detail),
         NotReady::Store(e) => e.into(),
     })?;

@@ -7,9 +7,7 @@ use meshwork_wire::api::{Health, ProblemKind, RunState};
 
 /// Whether the server is well, and how busy.
 #[utoipa::path(get, path = "/health", tag = "server", responses((status = 200, body = Health)))]
-pub async fn health(
-    extract::State(state): extract::State<State>,
-) -> Result<Json<Health>, Problem> {
+pub async fn health(extract::State(state): extract::State<State>) -> Result<Json<Health>, Problem> {
     let app = state.clone();
     let look = move || {
         Ok(Health {

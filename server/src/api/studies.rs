@@ -3,9 +3,9 @@
 use super::extract::StudyBody;
 use crate::problem::Problem;
 use crate::state::State;
+use axum::Json;
 use axum::extract::{self, Path};
 use axum::http::{HeaderName, StatusCode, header};
-use axum::Json;
 use meshwork_wire::api::{self, Study, StudyText};
 
 /// Stores a study under its content hash. The same text always has the same id.
@@ -18,10 +18,8 @@ pub async fn put(
     StudyBody(StudyText { text }): StudyBody<StudyText>,
 ) -> Result<(StatusCode, [(HeaderName, String); 1], Json<Study>), Problem> {
     let app = state.clone();
-    let study = state
-        .desk()
-        .call(move || Ok(Study { id: app.store().put_study(&text)?, text }))
-        .await?;
+    let study =
+        state.desk().call(move || Ok(Study { id: app.store().put_study(&text)?, text })).await?;
     let place = format!("/api/v1/studies/{}", study.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(study)))
 }

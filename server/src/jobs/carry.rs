@@ -1,9 +1,10 @@
 //! The thread of one run: from its row to its last event.
 
+use super::Shared;
 use super::prepare::{NotReady, Source, prepare};
 use super::record::Record;
 use super::train::{Job, Listener, train};
-use super::Shared;
+use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,9 +43,7 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
         None => Source::Catalog(Some(&shared.store)),
     };
     let ready = prepare(&run.text, source, shared.limits.memory).map_err(|e| match e {
-        NotReady::Study(list) => {
-            list.into_iter().next().map_or_else(String::new, |d| format!("line {}: {}", d.line, d.message))
-        }
+        NotReady::Study(list) => in_words(&list),
         NotReady::Memory(message) => message,
         NotReady::Store(e) => e.to_string(),
     })?;
@@ -59,10 +58,16 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
     let record = Record::new(Arc::clone(&shared.store), shared.bell.clone(), id, run.steps);
     let mut listener = Writer { record, cancel, ending: &shared.ending, broken: None };
     tracing::info!(run = id, steps = run.steps, "starts");
-    train(&job, &mut listener).map_err(|list| {
-        list.into_iter().next().map_or_else(String::new, |d| d.message)
-    })?;
+    train(&job, &mut listener).map_err(|list| in_words(&list))?;
     listener.broken.map_or(Ok(()), Err)
+}
+
+/// The first error, with its first mend.
+fn in_words(diagnostics: &[Diagnostic]) -> String {
+    let Some(first) = diagnostics.iter().find(|d| d.is_error()) else { return String::new() };
+    let hint = first.hints.first().map_or("", |h| h.text.as_str());
+    let stop = if hint.is_empty() { "" } else { ": " };
+    format!("{}{stop}{hint}", first.message)
 }
 
 /// Writes what a run says into its record.

@@ -83,7 +83,9 @@ impl Queue {
         });
         let dispatcher = {
             let shared = Arc::clone(&shared);
-            std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || dispatch(&shared))
+            std::thread::Builder::new()
+                .name("dispatcher".to_owned())
+                .spawn(move || dispatch(&shared))
         };
         let dispatcher = dispatcher.map_err(|e| StoreError::Corrupt(e.to_string()))?;
         Ok(Self { shared, dispatcher: Mutex::new(Some(dispatcher)) })
@@ -152,7 +154,8 @@ impl Shared {
 
     /// Whether there is room for a run; a run alone always has.
     fn has_room(&self, going: &Going, needs: &Waiting) -> bool {
-        let taken = |of: fn(&Waiting) -> u64| -> u64 { going.runs.values().map(|c| of(&c.needs)).sum() };
+        let taken =
+            |of: fn(&Waiting) -> u64| -> u64 { going.runs.values().map(|c| of(&c.needs)).sum() };
         going.runs.is_empty()
             || (taken(|w| w.threads) + needs.threads <= self.limits.threads
                 && taken(|w| w.memory).saturating_add(needs.memory) <= self.limits.memory)

@@ -1,13 +1,11 @@
 //! From a study text to what a run needs: the study, its table, and the memory it will take; or
 //! all that speaks against it.
 
-use crate::convert;
 use crate::data::catalog::{self, Found, Missing};
 use crate::store::{Store, StoreError};
-use meshwork_engine::diag::{Code, Diagnostic, Hint, Span};
-use meshwork_engine::spec::ast::{Spec, Stmt};
+use meshwork_engine::data::Feed;
+use meshwork_engine::diag::{Code, Diagnostic, Hint};
 use meshwork_engine::study::Study;
-use meshwork_wire::plan;
 
 /// The most a run's tensors may take together, if nothing else is said.
 pub const DEFAULT_MEMORY: u64 = 8 << 30;
@@ -27,7 +25,7 @@ pub struct Ready {
 #[derive(Debug)]
 pub enum NotReady {
     /// It has errors, or does not go with its data.
-    Study(Vec<plan::Diagnostic>),
+    Study(Vec<Diagnostic>),
     /// It would take more memory than allowed: how it says so.
     Memory(String),
     /// The database's fault.
@@ -49,13 +47,16 @@ pub enum Source<'a> {
 pub fn prepare(text: &str, source: Source<'_>, most: u64) -> Result<Ready, NotReady> {
     let study = Study::new(text);
     if study.has_errors() {
-        return Err(NotReady::Study(convert::diagnostics(text, study.diagnostics())));
+        return Err(NotReady::Study(study.diagnostics().to_vec()));
     }
     let table = table(&study, source)?;
+    let rows = table.as_ref().map(|found| &*found.table);
+    if let Err(misfit) = Feed::new(study.graph(), study.train(), rows, study.data_span()) {
+        return Err(NotReady::Study(vec![misfit]));
+    }
     let totals = study.totals();
-    let memory = totals.map_or(0, |t| {
-        t.peak_bytes_per_processor.saturating_mul(study.mesh().processors())
-    });
+    let memory =
+        totals.map_or(0, |t| t.peak_bytes_per_processor.saturating_mul(study.mesh().processors()));
     if memory > most {
         return Err(NotReady::Memory(too_much(&study, memory, most)));
     }
@@ -73,7 +74,7 @@ fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
     found.map(Some).map_err(|missing| match missing {
         Missing::Store(e) => NotReady::Store(e),
         Missing::Unknown { message, hint, instead } => {
-            let span = data_span(study.spec());
+            let span = study.data_span();
             let hint = match instead {
                 Some(name) => Hint::edit(hint, span, name),
                 None => Hint::new(hint),
@@ -82,18 +83,9 @@ fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
             let diagnostic = Diagnostic::error(Code::Data, span, message)
                 .hint(hint)
                 .hint(Hint::edit(teacher, span, "teacher"));
-            NotReady::Study(convert::diagnostics(study.text(), &[diagnostic]))
+            NotReady::Study(vec![diagnostic])
         }
     })
-}
-
-/// Where the `train` line names the data.
-fn data_span(spec: &Spec) -> Span {
-    let options = spec.items.iter().find_map(|item| match &item.stmt {
-        Stmt::Train(options) => options.iter().find(|o| o.key.text == "data"),
-        _ => None,
-    });
-    options.map_or(Span::default(), |o| o.value_span)
 }
 
 fn too_much(study: &Study, memory: u64, most: u64) -> String {

@@ -7,7 +7,7 @@ use meshwork_engine::diag::{Code, Diagnostic, Span};
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::session::{Session, max_difference};
 use meshwork_engine::exec::threads::Threads;
-use meshwork_engine::study::{Study, alone};
+use meshwork_engine::study::Study;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -62,9 +62,9 @@ pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), Vec<Diag
         let message = format!("the system gives no {} threads: {e}", job.threads);
         vec![Diagnostic::error(Code::TooLarge, Span::default(), message)]
     })?;
-    let session = Session::new(job.study, job.table, pool)?;
+    let session = Session::keeping(job.study, job.table, pool, job.print)?;
     let proof = if job.check {
-        Some(Session::new(&alone(job.study), job.table, Alone)?)
+        Some(Session::keeping(&job.study.alone(), job.table, Alone, job.print)?)
     } else {
         None
     };

@@ -48,7 +48,11 @@ impl std::fmt::Display for StoreError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Folder(path, e) => {
-                write!(f, "the data folder {} cannot be used: {e}; choose another by --data DIR", path.display())
+                write!(
+                    f,
+                    "the data folder {} cannot be used: {e}; choose another by --data DIR",
+                    path.display()
+                )
             }
             Self::InUse(path) => write!(
                 f,
