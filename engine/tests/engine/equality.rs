@@ -43,7 +43,8 @@ fn whole_numbers_are_equal_exactly() {
         collectives += study.collectives().len();
         let (on_mesh, alone) = (run(&study, 1), run(&study.alone(), 1));
         for name in names(&study) {
-            let (a, b) = (on_mesh.value(&name).unwrap(), alone.value(&name).unwrap());
+            let get = |s: &Session<Alone>| s.value(&name).unwrap_or_else(|| panic!("seed {seed}: {name} in\n{}\n{}", s.study().text(), s.study().listing().unwrap()));
+            let (a, b) = (get(&on_mesh), get(&alone));
             assert_eq!(a, b, "seed {seed}: {name} in\n{}", study.text());
         }
         assert_eq!(on_mesh.counted(), on_mesh.predicted(), "seed {seed}\n{}", study.text());
