@@ -1,7 +1,11 @@
 //! Laws of the study text on random Specs and random texts: print and parse are inverse, `fmt`
 //! settles, nothing panics, and edits do what they say.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "helpers of tests; one measures time")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "helpers of tests; one measures time"
+)]
 
 use meshwork_engine::diag::{Span, TextEdit};
 use meshwork_engine::examples;
