@@ -100,6 +100,9 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_statement(&mut self, code: &str) {
+        if self.problems.only_counts() {
+            return;
+        }
         let start = self.pos;
         let len = match name_len(code) {
             0 => {
