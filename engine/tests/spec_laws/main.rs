@@ -175,7 +175,8 @@ fn many_values_are_read() {
     assert_eq!(print::print(&spec), text);
 }
 
-/// Eight times the text takes about eight times the time, also for long runs of one thing.
+/// Long runs of one thing take no time to speak of: anything quadratic would take seconds. A busy
+/// machine gets several tries.
 #[test]
 fn parsing_is_linear() {
     let pieces = [
@@ -212,19 +213,13 @@ fn parsing_is_linear() {
         "a`b",
     ];
     let heads = ["", "mesh ", "layout ", "dims ", "param x ", "train ", "h = ", "h = f(", "h["];
-    let fastest = |head: &str, piece: &str, length: usize| {
-        let text = format!("{head}{}", piece.repeat(length / piece.len()));
-        let run = || {
-            let start = std::time::Instant::now();
-            drop(parse(&text));
-            start.elapsed()
-        };
-        (0..3).map(|_| run()).min().unwrap()
+    let quick = |text: &str| {
+        let start = std::time::Instant::now();
+        drop(parse(text));
+        start.elapsed().as_millis() < 500
     };
     for (head, piece) in heads.iter().flat_map(|h| pieces.iter().map(move |p| (*h, *p))) {
-        let short = fastest(head, piece, 5_000);
-        let long = fastest(head, piece, 40_000);
-        let most = short * 8 * 4 + std::time::Duration::from_millis(20);
-        assert!(long < most, "{head:?} {piece:?}: {short:?} {long:?}");
+        let text = format!("{head}{}", piece.repeat(200_000 / piece.len()));
+        assert!((0..5).any(|_| quick(&text)), "{head:?} {piece:?}");
     }
 }
