@@ -137,6 +137,15 @@ fn set_rules_that_stand_several_times() {
 }
 
 #[test]
+fn removing_a_pair_makes_no_new_one() {
+    check_rule("layout b: b:x c\n", "b", &[], "layout b:, c\n");
+    check_rule("layout b:x = c\n", "b", &[], "layout ,= c\n");
+    check_rule("layout c b:x :d\n", "b", &[], "layout c, :d\n");
+    let after = set_option("train rate: rate:1 2\n", "train", "rate", "");
+    assert_eq!(after, "train rate:, 2\n");
+}
+
+#[test]
 fn set_sizes() {
     let check = |text: &str, dim, size, after: &str| assert_eq!(set_size(text, dim, size), after);
     check("dims  batch:8, io:4 # c\n", "io", 16, "dims  batch:8, io:16 # c\n");

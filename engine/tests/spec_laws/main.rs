@@ -53,6 +53,12 @@ fn check_edits(text: &str) {
     assert_eq!(edit::set_rule(&after, "batch", &mesh_dims), after);
     assert_eq!(rule_of(&edit::set_rule(&after, "batch", &[]), "batch"), [""; 0]);
 
+    let after = edit::set_rule(text, "batch", &[]);
+    assert_eq!(rule_of(&after, "batch"), [""; 0], "{text:?} {after:?}");
+    assert_eq!(edit::set_rule(&after, "batch", &[]), after);
+    let after = edit::set_option(text, "train", "rate", "");
+    assert_eq!(edit::set_option(&after, "train", "rate", ""), after, "{text:?}");
+
     let after = edit::set_size(text, "batch", 6);
     assert_eq!(edit::set_size(&after, "batch", 6), after, "{text:?} {after:?}");
 

@@ -70,7 +70,7 @@ fn in_place(
                 }
             }
         }
-        edits.extend(union(text, lines.arguments(line), removed));
+        edits.extend(union(text, lines.arguments(line), removed, false));
     }
     let stays = |name: &str| {
         mesh_lines.iter().any(|&line| {

@@ -72,7 +72,7 @@ pub fn set_rule(text: &str, dim: &str, mesh_dims: &[String]) -> String {
                 }
             }
         }
-        edits.extend(union(text, arguments, removed));
+        edits.extend(union(text, arguments, removed, lines.is_broken(*i)));
     }
     if !stands {
         edits.push(match layouts.last() {

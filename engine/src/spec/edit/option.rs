@@ -57,7 +57,8 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
     let arguments = lines.arguments(line);
     let edits = match options.iter().find(|o| o.key.text == key) {
         Some(found) if value.is_empty() => {
-            union(text, arguments, vec![removal(text, arguments, found.span, OPTION_SEPARATORS)])
+            let removed = vec![removal(text, arguments, found.span, OPTION_SEPARATORS)];
+            union(text, arguments, removed, lines.is_broken(line))
         }
         Some(found) => vec![TextEdit { span: found.value_span, replacement: written }],
         None if value.is_empty() => Vec::new(),

@@ -1,6 +1,6 @@
 //! Changes of the size of a tensor dimension.
 
-use super::place::{Lines, OPTION_SEPARATORS, removal};
+use super::place::{Lines, OPTION_SEPARATORS, removal, union};
 use super::{append, apply};
 use crate::diag::{Span, TextEdit};
 use crate::spec::ast::{Opt, OptValue, Stmt};
@@ -23,12 +23,15 @@ pub fn set_size(text: &str, dim: &str, size: u64) -> String {
     });
     if let Some((line, preset, options)) = model {
         let arguments = lines.arguments(line);
-        let edits = in_list(text, arguments, options, dim, size).unwrap_or_else(|| {
-            vec![match options.iter().find(|o| o.key.text == dim) {
-                Some(o) => TextEdit { span: o.value_span, replacement: size.to_string() },
-                None => append(text, options.last().map_or(preset.span.end, |o| o.span.end), &pair),
-            }]
-        });
+        let edits = in_list(text, arguments, lines.is_broken(line), options, dim, size)
+            .unwrap_or_else(|| {
+                vec![match options.iter().find(|o| o.key.text == dim) {
+                    Some(o) => TextEdit { span: o.value_span, replacement: size.to_string() },
+                    None => {
+                        append(text, options.last().map_or(preset.span.end, |o| o.span.end), &pair)
+                    }
+                }]
+            });
         return apply(text, &edits);
     }
     let dims_line = lines.items().enumerate().rev().find_map(|(i, item)| {
@@ -73,6 +76,7 @@ fn in_dims(text: &str, lines: &Lines<'_>, dim: &str, size: u64, pair: &str) -> O
 fn in_list(
     text: &str,
     arguments: Span,
+    broken: bool,
     options: &[Opt],
     dim: &str,
     size: u64,
@@ -95,10 +99,8 @@ fn in_list(
         (OptValue::List(values), _) => values.clone(),
         (&OptValue::Number(hidden), Some(option)) => {
             let OptValue::Number(depth) = option.value else { return None };
-            edits.push(TextEdit {
-                span: removal(text, arguments, option.span, OPTION_SEPARATORS),
-                replacement: String::new(),
-            });
+            let removed = vec![removal(text, arguments, option.span, OPTION_SEPARATORS)];
+            edits.extend(union(text, arguments, removed, broken));
             let depth = Some(depth).filter(|d| (1.0..=MOST).contains(d))?;
             vec![OptValue::Number(hidden); depth as usize]
         }
