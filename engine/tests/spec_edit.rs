@@ -159,6 +159,7 @@ fn set_sizes() {
     check("model mlp hidden:(64 32)\n", "hidden2", 16, "model mlp hidden:(64 16)\n");
     check("model mlp hidden:(64 32)\n", "hidden3", 16, "model mlp hidden:(64 32) hidden3:16\n");
     check("model mlp depth:3 hidden:8 out:1\n", "hidden1", 16, "model mlp hidden:(16 8 8) out:1\n");
+    check("model mlp hidden:8 depth:3\n", "hidden1", 8, "model mlp hidden:8 depth:3\n");
     check("model mlp depth:3 out:1\n", "hidden1", 8, "model mlp depth:3 hidden:8 out:1\n");
     check("mesh a:2\ninput x[b]\n", "b", 16, "mesh a:2\ndims b:16\ninput x[b]\n");
     check("mesh a:2\n", "b", 0, "mesh a:2\n");

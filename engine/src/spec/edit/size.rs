@@ -97,6 +97,9 @@ fn in_list(
     let mut edits = Vec::new();
     let mut values = match (&list.value, depth) {
         (OptValue::List(values), _) => values.clone(),
+        (&OptValue::Number(hidden), Some(_)) if hidden.to_bits() == (size as f64).to_bits() => {
+            return Some(Vec::new());
+        }
         (&OptValue::Number(hidden), Some(option)) => {
             let OptValue::Number(depth) = option.value else { return None };
             let removed = vec![removal(text, arguments, option.span, OPTION_SEPARATORS)];
