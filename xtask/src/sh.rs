@@ -73,9 +73,10 @@ pub(crate) fn find(programs: &[&str]) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether this is Debian, or a system made from it, and we may install packages.
+/// Whether this is Debian and we may install its packages.
 pub(crate) fn may_install_debian_packages() -> bool {
-    Path::new("/etc/debian_version").exists()
+    let about = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    about.lines().any(|line| line == "ID=debian")
         && output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
@@ -90,7 +91,8 @@ pub(crate) fn install_debian_packages(packages: &[&str]) -> Result<()> {
     run(apt().args(["install", "--yes", "--no-install-recommends", "--no-remove"]).args(packages))
 }
 
-fn name(command: &Command) -> String {
+/// The name of a program.
+pub(crate) fn name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
