@@ -98,6 +98,6 @@ mod tests {
             .skip(2)
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
-        assert_eq!(lines, ["peak 102.2", "resolve_ms 0.512", "w1.gflops 40.000 10.000 0.25"]);
+        assert_eq!(lines, ["peak 102.2", "resolve_ms 0.512", "w1.gflops 40.00 10.00 0.25"]);
     }
 }

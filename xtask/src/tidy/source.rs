@@ -155,9 +155,9 @@ mod tests {
     fn comments_and_literals_are_no_code() {
         let cases = [
             ("a // b\nc", "a     \nc"),
-            ("a /* b /* c */ */ d", "a                  d"),
+            ("a /* b /* c */ */ d", "a                 d"),
             ("f(\"a \\\" b\", 'c', '\\'')", "f(        ,    ,     )"),
-            ("r#\"a \" b\"# + x", "            + x"),
+            ("r#\"a \" b\"# + x", "           + x"),
             ("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)"),
         ];
         for (text, expected) in cases {

@@ -48,7 +48,7 @@ fn makes_step(line: &str) -> bool {
         line.match_indices(name).any(|(at, _)| {
             !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
                 // `-> Step {` opens a function, `let Step { … } =` takes one apart
-                && !line[..at].trim_end().ends_with("->")
+                && !line[..at].trim_end_matches(['&', ' ']).ends_with("->")
                 && !line[..at].ends_with("let ")
         })
     };
