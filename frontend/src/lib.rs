@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen]
 pub fn start(worker: String) {
     console_error_panic_hook::set_once();
-    leptos::mount::mount_to_body(move || view! { <App worker=worker /> });
+    mount_to_body(move || view! { <App worker=worker /> });
 }
 
 /// Makes the worker ready for the page's messages.

@@ -5,6 +5,9 @@ use anyhow::Result;
 use std::process::Command;
 use std::time::Instant;
 
+/// The options of `meshwork serve`; each takes a value.
+const OPTIONS: [&str; 4] = ["--listen", "--data", "--allow-host", "--memory"];
+
 /// Builds the studio and the binary that holds it.
 pub(crate) fn build() -> Result<()> {
     let start = Instant::now();
@@ -29,14 +32,12 @@ pub(crate) fn serve(options: &[&str]) -> Result<()> {
 pub(crate) fn misuse(options: &[&str]) -> Option<String> {
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
-        match option.split_once('=') {
-            Some(("--listen" | "--data", _)) => {}
-            None if matches!(*option, "--listen" | "--data") => {
-                if rest.next().is_none() {
-                    return Some(format!("`{option}` takes a value"));
-                }
-            }
-            _ => return Some(format!("`serve` does not know `{option}`")),
+        let (name, value) = option.split_once('=').map_or((*option, None), |(n, v)| (n, Some(v)));
+        if !OPTIONS.contains(&name) {
+            return Some(format!("`serve` does not know `{option}`"));
+        }
+        if value.or_else(|| rest.next().copied()).is_none() {
+            return Some(format!("`{option}` takes a value"));
         }
     }
     None

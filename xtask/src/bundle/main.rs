@@ -7,6 +7,7 @@
 
 mod names;
 #[path = "../files.rs"]
+#[expect(dead_code, reason = "the tasks use more of it")]
 mod files;
 #[path = "../hash.rs"]
 mod hash;
