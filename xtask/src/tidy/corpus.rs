@@ -1,6 +1,7 @@
 //! The diagnostics: every code has a help text and a case in the corpus, or, where no text alone can
 //! cause it (data, a run that diverges), a test that names it.
 
+use super::source::Source;
 use super::{Finding, Workspace};
 use crate::files;
 use anyhow::Result;
@@ -17,33 +18,29 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>> {
         return Ok(vec![Finding::new(CODES, "is missing")]);
     };
     let corpus = read(&workspace.root.join(CORPUS))?;
-    let tests: Vec<&str> = workspace
-        .rust
-        .iter()
-        .filter(|source| source.path.contains("/tests/"))
-        .map(|source| source.text.as_str())
-        .collect();
+    let tests: Vec<&str> = workspace.rust.iter().map(Source::tests).collect();
     let codes = codes(&source.text);
     let mut found = Vec::new();
     if codes.is_empty() {
         found.push(Finding::new(CODES, "has no `codes!` list that could be read"));
     }
-    for (line, name, help) in codes {
+    for (line, variant, name, help) in codes {
         if help.len() < HELP {
             found.push(Finding::at(CODES, line, format!("`{name}` has no help worth the name")));
         }
-        if !mentions(&corpus, name)
-            && !tests.iter().any(|test| test.contains(&format!("\"{name}\"")))
-        {
-            let problem = format!("`{name}` has no case in {CORPUS}, and no test has it in quotes");
+        let in_code = format!("Code::{variant}");
+        let in_quotes = format!("\"{name}\"");
+        let tested = |test: &&str| test.contains(&in_quotes) || mentions(test, &in_code);
+        if !mentions(&corpus, name) && !tests.iter().any(tested) {
+            let problem = format!("`{name}` has no case in {CORPUS}, and no test has `{in_code}`");
             found.push(Finding::at(CODES, line, problem));
         }
     }
     Ok(found)
 }
 
-/// The lines `Variant "name" "help";` of the `codes!` list: line, name, help.
-fn codes(text: &str) -> Vec<(usize, &str, &str)> {
+/// The lines `Variant "name" "help";` of the `codes!` list: line, variant, name, help.
+fn codes(text: &str) -> Vec<(usize, &str, &str, &str)> {
     let start = text.find("\ncodes! {").unwrap_or(text.len());
     let first = text[..start].matches('\n').count() + 1;
     let lines = text[start..].lines().enumerate();
@@ -53,7 +50,7 @@ fn codes(text: &str) -> Vec<(usize, &str, &str)> {
             let (variant, rest) = line.trim().split_once(" \"")?;
             let (name, help) = rest.split_once("\" \"")?;
             let is_variant = variant.starts_with(char::is_uppercase);
-            is_variant.then(|| (first + number, name, help.trim_end_matches("\";")))
+            is_variant.then(|| (first + number, variant, name, help.trim_end_matches("\";")))
         })
         .collect()
 }
@@ -85,7 +82,7 @@ mod tests {
     #[test]
     fn the_list_of_codes_is_read() {
         let text = "//! Diagnostics.\n\ncodes! {\n    // text\n    Syntax \"syntax\" \"Help; more.\";\n}\n";
-        assert_eq!(codes(text), [(5, "syntax", "Help; more.")]);
+        assert_eq!(codes(text), [(5, "Syntax", "syntax", "Help; more.")]);
     }
 
     #[test]

@@ -82,6 +82,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
     all.extend(corpus::check(workspace)?);
     all.extend(golden::check(workspace)?);
     all.extend(steps::check(workspace));
+    all.dedup();
     Ok(all)
 }
 

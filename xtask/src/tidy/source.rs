@@ -33,6 +33,17 @@ impl Source {
         Self { path: path.into(), text, code, untested }
     }
 
+    /// Rust only: the text of its tests, which is all of a file that is a test.
+    pub(super) fn tests(&self) -> &str {
+        if self.path.contains("/tests/") {
+            return &self.text;
+        }
+        // blanked characters have other lengths, lines are the same
+        let lines = self.untested.matches('\n').count();
+        let start = self.text.match_indices('\n').nth(lines.saturating_sub(1));
+        start.map_or("", |(at, _)| &self.text[at..])
+    }
+
     /// Lines that hold code.
     pub(super) fn code_lines(&self) -> usize {
         self.code.lines().filter(|line| !line.trim().is_empty()).count()
@@ -170,5 +181,6 @@ mod tests {
         let source = Source::rust("a.rs", "fn a() {}\n\n#[cfg(test)]\nmod tests {}\n");
         assert_eq!(source.untested, "fn a() {}\n\n");
         assert_eq!(source.code_lines(), 3);
+        assert_eq!(source.tests().trim(), "#[cfg(test)]\nmod tests {}");
     }
 }
