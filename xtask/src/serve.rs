@@ -15,7 +15,7 @@ pub(crate) fn build() -> Result<()> {
     let known = sh::meshwork().exists();
     let usually = if known { "seconds to a minute" } else { "about 4 min the first time" };
     say::step("Building engine and server", usually);
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "--package", "meshwork-server"]))?;
+    sh::run(sh::cargo_build("build").args(["--release", "--package", "meshwork-server"]))?;
     say::note(&format!("everything is built, after {}", say::took(start)));
     Ok(())
 }

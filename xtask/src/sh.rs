@@ -1,10 +1,11 @@
 //! Other programs: how the tasks call them, and where the project's folders are.
 
 use anyhow::{Context as _, Result, bail};
-use std::env;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, io};
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -37,6 +38,16 @@ pub(crate) fn meshwork() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     cargo.current_dir(root());
+    cargo
+}
+
+/// A cargo command that builds: with its progress on a terminal, quiet in a log.
+pub(crate) fn cargo_build(command: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.arg(command);
+    if !io::stderr().is_terminal() {
+        cargo.arg("--quiet");
+    }
     cargo
 }
 

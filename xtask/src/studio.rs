@@ -26,8 +26,8 @@ fn compile(toolchain: &wasm::Toolchain) -> Result<PathBuf> {
     let mut flags = toolchain.flags.clone();
     flags.push("-Ctarget-feature=+simd128".to_owned());
     sh::run(
-        sh::cargo()
-            .args(["rustc", "--quiet", "--package", "meshwork-frontend", "--lib"])
+        sh::cargo_build("rustc")
+            .args(["--package", "meshwork-frontend", "--lib"])
             .args(["--crate-type", "cdylib", "--profile", "wasm", "--target", TARGET])
             .arg("--target-dir")
             .arg(&target)
@@ -61,8 +61,8 @@ fn bundle(module: &Path) -> Result<()> {
     let start = Instant::now();
     say::step("Bundling the studio", "seconds; about 1 min the first time");
     sh::run(
-        sh::cargo()
-            .args(["run", "--quiet", "--profile", "xtask", "--package", "xtask"])
+        sh::cargo_build("run")
+            .args(["--profile", "xtask", "--package", "xtask"])
             .args(["--features", "bundle", "--bin", "xtask-bundle", "--"])
             .arg(module)
             .arg(sh::root().join("static"))

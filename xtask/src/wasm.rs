@@ -160,9 +160,9 @@ fn build_std_in(work: &Path, linker: &Path) -> Result<()> {
     let (linker_name, linker) = linker_env(linker);
     // bitcode: without it, link-time optimisation of the studio fails later
     sh::run(
-        sh::cargo()
+        sh::cargo_build("build")
             .current_dir(work)
-            .args(["build", "--quiet", "--release", "--target", TARGET])
+            .args(["--release", "--target", TARGET])
             .args(["-Z", "build-std=std,panic_abort", "--target-dir", "target"])
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTC", DEBIAN_RUSTC)
