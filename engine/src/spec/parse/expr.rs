@@ -183,11 +183,7 @@ impl Reader<'_, '_> {
         if after.starts_with(is_name_start) {
             let name = &after[..run_len(after, is_name_char)];
             let message = format!(
-<<<<<<< HEAD
-                "An operator lacks between {} and {}",
-=======
                 "An operator is missing between {} and {}",
->>>>>>> main
                 shown(span.of(self.text)),
                 shown(name)
             );

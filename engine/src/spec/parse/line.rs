@@ -6,12 +6,8 @@ use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Stmt};
 use crate::spec::lex::{
-<<<<<<< HEAD
-    STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown,
-=======
     STATEMENTS, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char, is_space,
     name_len, run_len, shown,
->>>>>>> main
 };
 
 impl Reader<'_, '_> {

@@ -3,14 +3,10 @@
 use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Opt, OptValue};
-<<<<<<< HEAD
-use crate::spec::lex::{is_space, is_word_char, name_len, number, run_len, shown, split_comment};
-=======
 use crate::spec::lex::{
     is_name_start, is_pair_name_char, is_space, is_word_char, name_len, number, run_len, shown,
     split_comment,
 };
->>>>>>> main
 use std::collections::BTreeSet;
 
 /// Where a list of options stands.

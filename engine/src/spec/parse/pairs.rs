@@ -7,12 +7,8 @@ use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Pair, RulePair};
 use crate::spec::lex::{
-<<<<<<< HEAD
-    MAX_SIZE, is_name_char, is_pair_name_char, is_space, name_len, number, run_len, shown,
-=======
     MAX_SIZE, is_name_char, is_odd_name_char, is_pair_name_char, is_space, name_len, number,
     number_len, run_len, shown,
->>>>>>> main
 };
 
 /// What separates pairs.

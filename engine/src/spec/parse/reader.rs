@@ -233,12 +233,6 @@ impl<'t, 'p> Reader<'t, 'p> {
     /// place except for white space and commas stays.
     fn unclosed_at(&mut self, open: usize, close: char, place: usize) {
         let span = Span::new(open as u32, open as u32 + 1);
-<<<<<<< HEAD
-        let end = Span::new(self.end as u32, self.end as u32);
-        let message =
-            format!("{} is not closed: a statement ends with its line", shown(span.of(self.text)));
-        let hint = Hint::edit(format!("Add `{close}` at the end of the line."), end, close);
-=======
         let before = &self.text[open + 1..place];
         let kept = before.trim_end_matches(|c| is_space(c) || c == ',').len();
         let mend = Span::new((open + 1 + kept) as u32, place as u32);
@@ -246,7 +240,6 @@ impl<'t, 'p> Reader<'t, 'p> {
             format!("{} is not closed: a statement ends with its line", shown(span.of(self.text)));
         let space = if place < self.end { " " } else { "" };
         let hint = Hint::edit(format!("Add `{close}`."), mend, format!("{close}{space}"));
->>>>>>> main
         self.error_hint(Code::Syntax, span, message, hint);
         self.pos = self.end;
     }
