@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::plan::pairs;
-use super::table::grouped;
+use super::table::{grouped, real};
 use super::{Failure, report};
 use crate::data::catalog::Found;
 use crate::data::hash::table_hash;
@@ -207,12 +207,12 @@ impl Printer {
         match event {
             Event::Step { step, loss } => {
                 if step.is_multiple_of(self.every) || step + 1 == self.steps {
-                    writeln!(out, "step {step:>8}   loss {loss:.6e}")?;
+                    writeln!(out, "step {step:>8}   loss {}", real(*loss))?;
                 }
                 Ok(())
             }
             Event::Validation { step, loss, accuracy, error } => {
-                write!(out, "after {step:>7}   held-out loss {loss:.6e}")?;
+                write!(out, "after {step:>7}   held-out loss {}", real(*loss))?;
                 if let Some(share) = accuracy {
                     write!(out, ", accuracy {:.1} %", 100.0 * share)?;
                 }
@@ -234,7 +234,7 @@ impl Printer {
                 }
             }
             Event::Done { loss, steps_per_second, counted, predicted, max_difference } => {
-                let loss = loss.map_or(String::new(), |l| format!("loss {l:.6e}, "));
+                let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));
                 writeln!(out, "done: {loss}{} steps/s", grouped(steps_per_second.round() as u64))?;
                 compare(out, *counted, *predicted)?;
                 match max_difference {
