@@ -50,9 +50,8 @@ impl Formulas {
             match (&step.work, step.output) {
                 (Work::Einsum, Some(output)) => {
                     let values = step.inputs.iter().chain([&output]);
-                    computation.add(values.fold(Monomial::default(), |m, &v| {
-                        m.union(&slice(program, v))
-                    }));
+                    computation
+                        .add(values.fold(Monomial::default(), |m, &v| m.union(&slice(program, v))));
                 }
                 (Work::Collective(c), _) if c.sent_by_group(2, 1) > 0 => {
                     communication.add(slice(program, step.inputs[0]));
@@ -162,7 +161,8 @@ impl fmt::Display for Formula {
         if self.terms.is_empty() {
             return f.write_str("0");
         }
-        let terms: Vec<String> = self.terms.iter().map(Monomial::to_string).collect();
+        let mut terms: Vec<String> = self.terms.iter().map(Monomial::to_string).collect();
+        terms.sort_unstable();
         f.write_str(&terms.join(" + "))
     }
 }

@@ -144,7 +144,7 @@ fn theme_rules(out: &mut String, id: &str, theme: &Theme, used: &Used) {
         out,
         ".{id} .paper{{fill:{paper}}}\n\
          .{id} .label{{fill:{ink}}}\n\
-         .{id} .note,.{id} text.elided{{fill:{note}}}\n\
+         .{id} .note,.{id} text.elided{{fill:{note};stroke:none}}\n\
          .{id} .link{{fill:none;stroke:{link};stroke-width:1.25}}\n\
          .{id} .frame{{fill:none;stroke:{frame};stroke-width:1.5}}\n\
          .{id} .elided{{fill:{faint};stroke:{link}}}\n\

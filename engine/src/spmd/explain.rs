@@ -59,8 +59,8 @@ impl Teller<'_> {
         self.program.mesh.group_size(&self.collective.axes)
     }
 
-    /// The user's rules for these dimensions, as written.
-    fn rules(&self, dims: &[Name]) -> String {
+    /// The user's rules for these dimensions, as written, with the verb that follows.
+    fn rules(&self, dims: &[Name], verb: [&str; 2]) -> String {
         let text = |d: &Name| {
             let rule = self.rules.rules().iter().find(|r| r.dim == *d)?;
             let mesh_dims: Vec<&str> = rule.mesh_dims.iter().map(|m| &**m).collect();
@@ -68,9 +68,9 @@ impl Teller<'_> {
         };
         let found: Vec<String> = dims.iter().filter_map(text).collect();
         match found.as_slice() {
-            [] => "the layout".to_owned(),
-            [one] => format!("the rule {one}"),
-            many => format!("the rules {}", many.join(" and ")),
+            [] => format!("the layout {}", verb[0]),
+            [one] => format!("the rule {one} {}", verb[0]),
+            many => format!("the rules {} {}", many.join(" and "), verb[1]),
         }
     }
 
@@ -99,9 +99,9 @@ impl Teller<'_> {
             Some(to) => format!("and leaves each its block along `{}`", self.dim(to)),
         };
         let text = format!(
-            "{tensor} {does} {}, which {} splits over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
+            "{tensor} {does} {}, which {} over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
             listed.join(" and "),
-            self.rules(&dims),
+            self.rules(&dims, ["splits", "split"]),
             self.axes(),
             self.group(),
             self.collective.kind.title(),
@@ -115,9 +115,15 @@ impl Teller<'_> {
         let user = self.graph.node(self.step.node);
         let own = self.program.values[self.input].node == self.step.node;
         let cause = if own && matches!(user.op, Op::Rename) {
-            format!("{tensor} is laid out anew under its new dimension names by {}", self.rules(&self.all_dims()))
+            format!(
+                "{tensor} has new dimension names, and {} it anew",
+                self.rules(&self.all_dims(), ["lays", "lay"])
+            )
         } else if own {
-            format!("{tensor} is brought into the layout that {} gives it", self.rules(&self.all_dims()))
+            format!(
+                "{tensor} is brought into the layout that {} it",
+                self.rules(&self.all_dims(), ["gives", "give"])
+            )
         } else {
             format!(
                 "in the operation that makes {}, `{}` already splits another dimension, so {tensor} has to make way",

@@ -167,6 +167,10 @@ fn titles_and_descriptions_say_what_is_drawn() {
         "{}",
         capped.description
     );
+    // A sum over a mesh dimension that now splits the tensor has been settled.
+    let settled = tensor("h", "batch:8", "batch:rows", &["rows", "cols"], "rows:2 cols:2");
+    assert_eq!(settled.title, "h[batch:8], split by batch over rows, sum over cols pending");
+
     let whole = mesh("rows:2");
     let layout = say::rules("").tensor_layout(&say::shape(""), &whole).unwrap();
     let loss = tensor_picture::scene("loss", &say::shape(""), &layout, &[], &whole);

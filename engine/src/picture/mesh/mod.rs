@@ -145,12 +145,7 @@ fn panels(mesh: &Mesh, plan: &Plan, cell: &Cell) -> Draft {
             draft.text(Tone::Elided, (0.0, 0.0), 20.0, Align::Start, "⋯");
             return draft;
         };
-        let mut rest = serial;
-        let mut prefix = vec![0; plan.outer];
-        for (c, dim) in prefix.iter_mut().zip(leading).rev() {
-            *c = rest % dim.size;
-            rest /= dim.size;
-        }
+        let prefix = elide::coordinates(serial, leading.iter().map(|d| d.size));
         let mut draft = inner(mesh, plan, cell, &prefix);
         let bounds = draft.bounds();
         let named = prefix.iter().zip(leading).map(|(c, d)| format!("{} {c}", d.name));

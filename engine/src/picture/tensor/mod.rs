@@ -74,6 +74,34 @@ impl Plan {
         Self { shown, outer, boxes, boxes_shown }
     }
 
+    /// All blocks that are drawn.
+    fn blocks(&self, cut: &Cut<'_>) -> Vec<Vec<u64>> {
+        let number = |slot: Slot| match slot {
+            Slot::Block(number) => Some(number),
+            Slot::Gap => None,
+        };
+        let (leading, inner) = cut.parts.split_at(self.outer);
+        let mut blocks: Vec<Vec<u64>> = elide::slots(self.boxes, self.boxes_shown)
+            .into_iter()
+            .filter_map(number)
+            .map(|serial| elide::coordinates(serial, leading.iter().copied()))
+            .collect();
+        for (&parts, &shown) in inner.iter().zip(&self.shown) {
+            let along: Vec<u64> =
+                elide::slots(parts, shown).into_iter().filter_map(number).collect();
+            let longer = |block: Vec<u64>| {
+                let more = along.iter().map(move |&b| {
+                    let mut block = block.clone();
+                    block.push(b);
+                    block
+                });
+                more.collect::<Vec<_>>()
+            };
+            blocks = blocks.into_iter().flat_map(longer).collect();
+        }
+        blocks
+    }
+
     /// What is left out, one sentence per dimension.
     fn left_out(&self, cut: &Cut<'_>) -> String {
         let inner = cut.parts[self.outer..].iter().zip(&self.shown).enumerate();
@@ -134,11 +162,9 @@ fn look(cut: &Cut<'_>, plan: &Plan) -> Look {
         9..=16 => 11.5,
         _ => 10.0,
     };
-    let longest = |of: &[u64]| words::label(&cut.holders(of)).chars().count();
-    // Labels have about one length; the last block has the largest numbers.
-    let first: Vec<u64> = vec![0; cut.parts.len()];
-    let last: Vec<u64> = cut.parts.iter().map(|p| p - 1).collect();
-    Look::new(font, longest(&first).max(longest(&last)), most > 16)
+    let chars = |block: Vec<u64>| words::label(&cut.holders(&block)).chars().count();
+    let longest = plan.blocks(cut).into_iter().map(chars).max().unwrap_or(1);
+    Look::new(font, longest, most > 16)
 }
 
 /// The drawn axes of the inner dimensions.
@@ -164,12 +190,7 @@ fn boxes(cut: &Cut<'_>, plan: &Plan, look: &Look) -> Draft {
             draft.text(Tone::Elided, (0.0, 0.0), 20.0, Align::Start, "⋯");
             return draft;
         };
-        let mut rest = serial;
-        let mut block = vec![0; plan.outer];
-        for (b, parts) in block.iter_mut().zip(leading).rev() {
-            *b = rest % parts;
-            rest /= parts;
-        }
+        let block = elide::coordinates(serial, leading.iter().copied());
         let mut draft = solid::draw(cut, look, &block, &axes);
         let bounds = draft.bounds();
         let named = block.iter().zip(cut.shape.dims()).enumerate();

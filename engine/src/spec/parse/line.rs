@@ -5,7 +5,10 @@ use super::pairs::Separators;
 use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Stmt};
-use crate::spec::lex::{STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown};
+use crate::spec::lex::{
+    STATEMENTS, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char, is_space,
+    name_len, run_len, shown,
+};
 
 impl Reader<'_, '_> {
     /// Reads the code of one line. A line of which nothing could be used is `Unreadable`.
@@ -25,14 +28,24 @@ impl Reader<'_, '_> {
 
     fn readable(&mut self, code: &str) -> Option<Stmt> {
         let word = &code[..run_len(code, is_name_char)];
-        if is_assignment(code) || (code[word.len()..].starts_with('[') && !STATEMENTS.contains(&word)) {
+        if is_assignment(code)
+            || (code[word.len()..].starts_with('[') && !STATEMENTS.contains(&word))
+        {
             return self.assignment();
+        }
+        let odd = &code[run_len(code, is_odd_name_char)..];
+        let assigns = odd.trim_start_matches(is_space).starts_with(['=', '[']);
+        if assigns && code.starts_with(is_name_start) {
+            self.odd_name();
+            return None;
         }
         let Some(&statement) = STATEMENTS.iter().find(|&&s| s == word) else {
             self.unknown_statement(code);
             return None;
         };
+        let word_start = self.pos;
         self.pos += word.len();
+        let word_span = self.span(word_start);
         if self.peek() == Some(':') {
             let start = self.pos;
             self.pos += 1;
@@ -57,8 +70,7 @@ impl Reader<'_, '_> {
             "model" => {
                 self.skip_spaces();
                 if self.at_end() || self.at_key() {
-                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
-                    return self.nameless(span, "`model` names no preset", "model two_layer");
+                    return self.nameless(word_span, "`model` names no preset", "model two_layer");
                 }
                 let preset = self.word("the name of a preset")?;
                 Some(Stmt::Model { preset, options: self.options(Place::Statement) })
@@ -66,8 +78,7 @@ impl Reader<'_, '_> {
             "block" => {
                 self.skip_spaces();
                 if self.at_end() || self.at_key() {
-                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
-                    return self.nameless(span, "`block` has no name", "block layer times:12");
+                    return self.nameless(word_span, "`block` has no name", "block layer times:12");
                 }
                 let name = self.name("the name of the block")?;
                 Some(Stmt::Block { name, options: self.options(Place::Statement) })
@@ -76,7 +87,6 @@ impl Reader<'_, '_> {
                 self.skip_spaces();
                 if !self.at_end() {
                     self.unexpected("the end of the line (`end` stands alone)");
-                    return None;
                 }
                 Some(Stmt::End)
             }
@@ -92,7 +102,9 @@ impl Reader<'_, '_> {
     fn unknown_statement(&mut self, code: &str) {
         let start = self.pos;
         let len = match name_len(code) {
-            0 => run_len(code, is_pair_name_char).max(code.chars().next().map_or(0, char::len_utf8)),
+            0 => {
+                run_len(code, is_pair_name_char).max(code.chars().next().map_or(0, char::len_utf8))
+            }
             len => len,
         };
         self.pos += len;
@@ -110,7 +122,8 @@ impl Reader<'_, '_> {
             problem = problem.hint(hint);
         } else if after.starts_with(':') {
             let at = Span::new(start as u32, start as u32);
-            let size = after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
+            let size =
+                after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
             let words: &[&str] = if size { &["mesh", "dims"] } else { &["layout"] };
             for word in words {
                 let text = format!("Write the statement word `{word}` in front.");
@@ -141,7 +154,8 @@ impl Reader<'_, '_> {
         if !self.eat("=") {
             let span = self.span(start);
             let message = format!("{} is neither declared nor assigned here", shown(&name.text));
-            let hint = Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
+            let hint =
+                Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
             self.error_hint(Code::Syntax, span, message, hint);
             return None;
         }
@@ -198,7 +212,7 @@ impl Reader<'_, '_> {
                 let at = Span::new(comma as u32, comma as u32);
                 let len = name_len(self.rest());
                 let span = Span::new(comma as u32, (comma + len) as u32);
-                let message = format!("A comma lacks before {}", shown(span.of(self.text)));
+                let message = format!("A comma is missing before {}", shown(span.of(self.text)));
                 let before = self.text[..comma].trim_end_matches(is_space).len() as u32;
                 let mend = Span::new(before, at.end);
                 let hint = Hint::edit("Separate tensors by commas.", mend, ", ");

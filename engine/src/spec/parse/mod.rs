@@ -23,11 +23,12 @@ pub(super) use self::options::is_value;
 /// Parses a study. The diagnostics come in the order of the text; a text beyond 4 MiB is not read.
 pub fn parse(text: &str) -> (Spec, Vec<Diagnostic>) {
     let Reading { items, problems, .. } = read(text);
-    let Problems { list: mut diagnostics, .. } = problems;
+    let Problems { list: mut diagnostics, unlisted, .. } = problems;
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
-    if diagnostics.len() == MAX_PROBLEMS {
+    if unlisted {
         let span = diagnostics.last().map_or(Span::default(), |d| d.span);
-        let message = format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed");
+        let message =
+            format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed");
         diagnostics.push(Diagnostic::error(Code::TooLarge, span, message));
     }
     (Spec { items }, diagnostics)
@@ -50,10 +51,7 @@ pub(super) fn read(text: &str) -> Reading {
         let mut reading = Reading::default();
         let start = text.floor_char_boundary(MAX_TEXT);
         let span = Span::new(start as u32, text.len() as u32);
-        let message = format!(
-            "The text has {} bytes; at most {MAX_TEXT} are read",
-            text.len()
-        );
+        let message = format!("The text has {} bytes; at most {MAX_TEXT} are read", text.len());
         let hint = Hint::new("Keep data in a data set (`data:NAME`) rather than in the text.");
         reading.problems.report(Diagnostic::error(Code::TooLarge, span, message).hint(hint));
         return reading;
