@@ -124,7 +124,7 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     match errors().count() - 1 {
         0 => {}
         1 => text.push_str(" (and one more error)"),
-        more => text.push_str(&format!(" (and {more} more errors)")),
+        more => text.extend([" (and ", &more.to_string(), " more errors)"]),
     }
     text
 }

@@ -81,6 +81,10 @@ pub enum Event {
 
 impl Event {
     /// The tag: `step`, `validation`, `value`, `done`, …; the name of the server-sent event.
+    #[cfg_attr(
+        feature = "schema",
+        expect(clippy::same_name_method, reason = "the name of the schema is another matter")
+    )]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Step { .. } => "step",

@@ -116,9 +116,11 @@ pub async fn remove(
 ) -> Result<StatusCode, Problem> {
     not_ours(&name)?;
     let app = state.clone();
-    let remove = move || match app.store().remove_table(&name)? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::NotFound(format!("There is no uploaded table `{name}`."))),
+    let remove = move || {
+        if app.store().remove_table(&name)? {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+        Err(Problem::NotFound(format!("There is no uploaded table `{name}`.")))
     };
     state.desk().call(remove).await
 }

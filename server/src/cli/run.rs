@@ -24,7 +24,6 @@ const SHOWN: u64 = 20;
 const NUMBERS: usize = 64;
 
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are bools")]
 pub(super) struct Args {
     #[command(flatten)]
     input: Input,
@@ -140,7 +139,7 @@ fn table(path: &Path, args: &Args) -> Result<Found, Failure> {
     let name = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let table = read::table(&name, &csv, &options).map_err(|problems| {
         let lines = problems.iter().map(|d| {
-            let hints: String = d.hints.iter().map(|h| format!("; {h}")).collect();
+            let hints = d.hints.iter().fold(String::new(), |all, h| all + "; " + h);
             format!("\n  {shown}:{}:{}: {}{hints}", d.line, d.column, d.message)
         });
         Failure::Misuse(format!(

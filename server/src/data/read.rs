@@ -79,15 +79,16 @@ pub fn table(name: &str, csv: &[u8], options: &Options) -> Result<Table, Vec<Dia
             }
         }
     }
-    let (values, target_kind) = match targets_of(&targets, target, &head, options.kind, problems.is_empty()) {
-        Ok(made) => made,
-        Err(mut more) => {
-            problems.append(&mut more);
-            problems.sort_by_key(|d| (d.line, d.column));
-            problems.truncate(MAX_REPORTED);
-            return Err(problems);
-        }
-    };
+    let (values, target_kind) =
+        match targets_of(&targets, target, &head, options.kind, problems.is_empty()) {
+            Ok(made) => made,
+            Err(mut more) => {
+                problems.append(&mut more);
+                problems.sort_by_key(|d| (d.line, d.column));
+                problems.truncate(MAX_REPORTED);
+                return Err(problems);
+            }
+        };
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -204,7 +205,7 @@ fn delimiter(text: &str) -> u8 {
 fn utf8(bytes: &[u8]) -> Result<&str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() as u32 + 1;
+        let line = bytes[..e.valid_up_to()].split(|&b| b == b'\n').count() as u32;
         let message = format!("line {line} is not UTF-8 text");
         problem(line, 1, message, &["Save the file as CSV in the encoding UTF-8."])
     })

@@ -59,7 +59,7 @@ mod tests {
             .into_iter()
             .map(|e| match e {
                 Event::Step { step, loss } => {
-                    assert_eq!(loss, step as f64);
+                    assert_eq!(loss.to_bits(), (step as f64).to_bits());
                     step
                 }
                 other => panic!("{other:?}"),

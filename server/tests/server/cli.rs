@@ -60,7 +60,13 @@ fn plan_as_json_is_one_object() {
 fn plan_for_people_has_every_table() {
     let plan = meshwork(&["plan", "-"], FIGURE_4);
     assert_eq!(plan.status, 0);
-    for part in ["mesh of 4 processors: rows:2 cols:2", "tensors", "batch:rows", "allreduce", "the Allreduce adds"] {
+    for part in [
+        "mesh of 4 processors: rows:2 cols:2",
+        "tensors",
+        "batch:rows",
+        "allreduce",
+        "the Allreduce adds",
+    ] {
         assert!(plan.out.contains(part), "{part} in {}", plan.out);
     }
     let alone = meshwork(&["plan", "-"], "model two_layer batch:8 io:4 hidden:8\n");
@@ -74,7 +80,11 @@ fn a_study_with_errors_is_status_1() {
     assert_eq!((people.status, people.out.as_str()), (1, ""));
     assert!(people.err.starts_with("error[not-divisible]: "), "{}", people.err);
     assert!(people.err.contains("--> <stdin>:2:8"), "{}", people.err);
-    assert!(people.err.contains(" 2 | layout batch:all\n   |        ^^^^^^^^^\n   = "), "{}", people.err);
+    assert!(
+        people.err.contains(" 2 | layout batch:all\n   |        ^^^^^^^^^\n   = "),
+        "{}",
+        people.err
+    );
     let json = meshwork(&["plan", "-", "--json"], BAD);
     assert_eq!((json.status, json.err.as_str()), (1, ""));
     let plan: Plan = serde_json::from_str(&json.out).unwrap();
@@ -119,8 +129,20 @@ fn misuse_is_status_2() {
 
 #[test]
 fn a_run_says_steps_values_and_what_it_counted() {
-    let args =
-        ["run", "-", "--json", "--check", "--steps", "5", "--threads", "2", "--print", "w", "--print", "h"];
+    let args = [
+        "run",
+        "-",
+        "--json",
+        "--check",
+        "--steps",
+        "5",
+        "--threads",
+        "2",
+        "--print",
+        "w",
+        "--print",
+        "h",
+    ];
     let run = meshwork(&args, FIGURE_4);
     assert_eq!((run.status, run.err.as_str()), (0, ""), "{}", run.out);
     let events = events(&run.out);
@@ -131,8 +153,11 @@ fn a_run_says_steps_values_and_what_it_counted() {
     let Event::Value { name, dims, values } = &events[5] else { panic!("{:?}", events[5]) };
     assert_eq!((name.as_str(), values.len()), ("w", 32));
     assert_eq!(*dims, [("io".to_owned(), 4), ("hidden".to_owned(), 8)]);
-    assert!(matches!(&events[6], Event::Value { name, values, .. } if name == "h" && values.len() == 64));
-    let Event::Done { loss, counted, predicted, max_difference, steps_per_second } = events[7] else {
+    assert!(
+        matches!(&events[6], Event::Value { name, values, .. } if name == "h" && values.len() == 64)
+    );
+    let Event::Done { loss, counted, predicted, max_difference, steps_per_second } = events[7]
+    else {
         panic!("{:?}", events[7])
     };
     assert!(matches!(events[4], Event::Step { loss: last, .. } if Some(last) == loss));
@@ -185,8 +210,8 @@ fn a_run_that_diverges_is_status_1() {
 fn a_csv_is_trained_on() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("points.csv");
-    let rows: String = (0..40).map(|i| format!("{i},{},{}\n", i % 5, 2 * i + i % 5)).collect();
-    std::fs::write(&path, format!("a,b,y\n{rows}")).unwrap();
+    let rows: Vec<String> = (0..40).map(|i| format!("{i},{},{}", i % 5, 2 * i + i % 5)).collect();
+    std::fs::write(&path, format!("a,b,y\n{}\n", rows.join("\n"))).unwrap();
     let text = "model mlp batch:8 in:2 hidden:8 out:1\ntrain optimizer:adam rate:0.01 steps:200 data:points\n";
     let csv = path.to_str().unwrap();
     let run = meshwork(&["run", "-", "--json", "--data", csv], text);
