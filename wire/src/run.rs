@@ -34,7 +34,7 @@ pub enum Event {
         name: String,
         /// Its dimensions: name and size.
         dims: Vec<(String, u64)>,
-        /// Its elements, row-major.
+        /// Its elements, row-major; JSON has `null` for those that are no finite number.
         values: Vec<f64>,
     },
     /// The run is over and went well.

@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Say where each processor's slice of each tensor begins
+    /// Say where each processor's slice of each tensor begins (for up to a million numbers a tensor)
     #[arg(long)]
     slices: bool,
 }

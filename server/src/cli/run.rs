@@ -11,7 +11,7 @@ use crate::jobs::prepare::{NotReady, Ready, Source, prepare};
 use crate::jobs::train::{Job, Listener, steps, train};
 use crate::picture::unknown;
 use clap::ValueEnum;
-use meshwork_engine::diag::{Code, Diagnostic, Span};
+use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::run::{Event, Traffic};
 use std::borrow::Cow;
 use std::io::{self, StdoutLock, Write as _};
@@ -71,9 +71,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let ready = prepare(&text, source, u64::from(args.memory) << 30).or_else(|why| {
         let diagnostics = match why {
             NotReady::Study(list) => list,
-            NotReady::Memory(message) => {
-                vec![Diagnostic::error(Code::TooLarge, Span::default(), message)]
-            }
+            NotReady::Memory(diagnostic) => vec![diagnostic],
             NotReady::Store(e) => return Err(Failure::Misuse(e.to_string())),
         };
         fail(args, &text, &diagnostics)

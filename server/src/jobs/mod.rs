@@ -96,11 +96,6 @@ impl Queue {
         &self.shared.bell
     }
 
-    /// How many runs are going on.
-    pub fn going(&self) -> usize {
-        self.shared.going().runs.len()
-    }
-
     /// Says that a run was queued.
     pub fn knock(&self) {
         self.shared.going().knock = true;

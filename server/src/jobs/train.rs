@@ -104,8 +104,10 @@ impl<P: Pool> Run<'_, P> {
                 listener.say(Event::Step { step, loss })?;
             }
             let done = step + 1;
+            // A held-out loss that is no finite number cannot be said in JSON; if the network is
+            // lost, its own loss says so next.
             if (done.is_multiple_of(every) || done == self.job.steps)
-                && let Some(v) = self.session.validate()
+                && let Some(v) = self.session.validate().filter(|v| v.loss.is_finite())
             {
                 listener.say(convert::validation(done, &v))?;
             }

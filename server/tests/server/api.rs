@@ -3,6 +3,7 @@
 use crate::app::App;
 use meshwork_server::problem::Problem;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 #[tokio::test]
 async fn what_is_not_there_is_a_problem() {
@@ -53,9 +54,15 @@ async fn the_document_names_every_route_and_every_schema_it_uses() {
         ("/health", "get"),
         ("/problems", "get"),
     ];
+    let mut names = BTreeSet::new();
     for (path, method) in expected {
-        assert!(paths[path][method]["summary"].is_string(), "{method} {path}");
+        let operation = &paths[path][method];
+        assert!(operation["summary"].is_string(), "{method} {path}");
+        let name = operation["operationId"].as_str().unwrap();
+        assert!(names.insert(name), "{name} is used twice");
     }
+    let all = paths.values().map(|path| path.as_object().unwrap().len()).sum::<usize>();
+    assert_eq!(all, expected.len(), "a route that this test does not know");
     let mut references = Vec::new();
     collect(&document, &mut references);
     assert!(references.len() > 20);
