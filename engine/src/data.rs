@@ -285,7 +285,7 @@ fn ends(graph: &Graph) -> Option<(NodeId, NodeId)> {
 /// What the loss compares with the target: the other operand of the difference, or of the product
 /// in a cross-entropy (true).
 fn prediction(graph: &Graph, target: NodeId) -> (Option<NodeId>, bool) {
-    for node in graph.nodes().iter() {
+    for node in graph.nodes() {
         let is_product = node.op == Op::Elementwise(Element::Mul);
         let compares = is_product || node.op == Op::Elementwise(Element::Sub);
         if compares && node.inputs.contains(&target) {

@@ -4,7 +4,7 @@
 //! that share a dimension are cut alike along it.
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::index::{IdVec, NodeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name};
 use crate::layout::mesh::Mesh;
@@ -33,11 +33,15 @@ pub fn resolve(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Layouts {
     let mut problems = Problems { rules, mesh, places, seen: Vec::new() };
-    let layouts = graph.nodes().iter().map(|node| {
-        let layout = rules.tensor_layout(&node.shape, mesh);
-        layout.map_err(|error| problems.note(&node.name, node.shape.dims(), error)).ok()
-    });
-    let layouts = layouts.collect();
+    let layout = |node: &Node| rules.tensor_layout(&node.shape, mesh);
+    // Messages speak of the names the user wrote before those derived from them.
+    let (named, derived): (Vec<_>, Vec<_>) = graph.nodes().iter().partition(|n| n.is_named);
+    for node in named.into_iter().chain(derived) {
+        if let Err(error) = layout(node) {
+            problems.note(&node.name, node.shape.dims(), error);
+        }
+    }
+    let layouts = graph.nodes().iter().map(|node| layout(node).ok()).collect();
     problems.report(diagnostics);
     warn_unmatched(graph, rules, mesh, places, diagnostics);
     layouts

@@ -43,7 +43,7 @@ pub struct Study {
 }
 
 /// A tensor of the study.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
     /// Its name.
     pub name: Name,
@@ -338,7 +338,18 @@ fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, Layout
                     }
                 }
             }
-            _ => {}
+            Stmt::Blank
+            | Stmt::Model { .. }
+            | Stmt::Dims(_)
+            | Stmt::Train(_)
+            | Stmt::Input(_)
+            | Stmt::Param(_)
+            | Stmt::Assign { .. }
+            | Stmt::Block { .. }
+            | Stmt::End
+            | Stmt::Pipeline(_)
+            | Stmt::Hardware { .. }
+            | Stmt::Unreadable(_) => {}
         }
     }
     let mesh = Mesh::new(dims).unwrap_or_else(|error| {

@@ -15,7 +15,7 @@ use super::strides::Local;
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, Part};
 use crate::spmd::program::{Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ enum Kernel {
 #[derive(Debug)]
 pub struct Host<T, P> {
     program: Arc<Program>,
-    kernels: Arc<Vec<Kernel>>,
+    kernels: Arc<[Kernel]>,
     slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
     buffers: Buffers<T>,
     pool: P,
@@ -74,7 +74,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
         Self {
             program,
-            kernels: Arc::new(kernels),
+            kernels,
             slices,
             buffers: Buffers::new(),
             pool,
@@ -260,7 +260,9 @@ impl<T: Number, P: Pool> Host<T, P> {
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
             let tasks = chunks(&mut results);
             self.pool.each(tasks, |(i, start, part)| plan.permute(&grouped[i], start, part));
-            grouped.into_iter().for_each(|g| self.buffers.give_back(g));
+            for buffer in grouped {
+                self.buffers.give_back(buffer);
+            }
         }
         self.store(output, results, &owner);
     }
@@ -303,11 +305,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let input = step.inputs[0];
         let program = Arc::clone(&self.program);
         let sizes = program.slice_sizes(input);
-        let combine = match collective.kind {
-            crate::spmd::collective::CollectiveKind::Allreduce(c)
-            | crate::spmd::collective::CollectiveKind::Reducescatter(c, _) => c,
-            _ => Combine::Sum,
-        };
+        let combine = collective.combine().unwrap_or(Combine::Sum);
         // Which result each processor gets, and for each result: its group and its member.
         let mut owner = vec![0; program.mesh.processors() as usize];
         let mut wanted: Vec<(Vec<usize>, usize)> = Vec::new();
@@ -340,11 +338,12 @@ impl<T: Number, P: Pool> Host<T, P> {
             })
             .collect();
         self.pool.each(chunks(&mut results), |(i, start, part)| {
-            let (slices, me) = (&slices[i], wanted[i].1);
+            let slices = &slices[i];
+            let part = Part { me: wanted[i].1, start, out: part };
             match combine {
-                Combine::Sum => collective.apply(slices, &sizes, me, start, part, |a, b| a + b),
-                Combine::Max => collective.apply(slices, &sizes, me, start, part, T::greater),
-                Combine::Min => collective.apply(slices, &sizes, me, start, part, T::lesser),
+                Combine::Sum => collective.apply(slices, &sizes, part, |a, b| a + b),
+                Combine::Max => collective.apply(slices, &sizes, part, T::greater),
+                Combine::Min => collective.apply(slices, &sizes, part, T::lesser),
             }
         });
         drop(slices);
@@ -360,7 +359,9 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         if let Some(output) = step.output {
             match &kernels[index] {
                 Kernel::Einsum(plan) => self.einsum(step, plan, output),
-                kernel => self.local(step, output, kernel),
+                kernel @ (Kernel::Reduce(_) | Kernel::Tape(_) | Kernel::None) => {
+                    self.local(step, output, kernel);
+                }
             }
         }
         Ok(())

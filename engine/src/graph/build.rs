@@ -30,7 +30,8 @@ pub struct Built {
 pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
     let mut builder = Builder::new(diagnostics);
     let found_train = builder.statements(spec);
-    if builder.built.graph.nodes().is_empty() && !builder.failed() {
+    // Where lines could not be read, they may well hold the model.
+    if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
         builder.diagnostics.push(
             Diagnostic::error(
                 Code::MissingStatement,
@@ -103,7 +104,17 @@ impl<'d> Builder<'d> {
                     model_dtype =
                         Reader::new("model", options, &[], &mut quiet).choice("dtype", DTYPES);
                 }
-                _ => {}
+                Stmt::Blank
+                | Stmt::Mesh(_)
+                | Stmt::Layout(_)
+                | Stmt::Input(_)
+                | Stmt::Param(_)
+                | Stmt::Assign { .. }
+                | Stmt::Block { .. }
+                | Stmt::End
+                | Stmt::Pipeline(_)
+                | Stmt::Hardware { .. }
+                | Stmt::Unreadable(_) => {}
             }
         }
         if let (Some(dtype), None | Some((_, false))) = (model_dtype, train) {
@@ -412,10 +423,10 @@ fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
 fn block_length(items: &[Item]) -> usize {
     let mut depth = 1;
     for (i, item) in items.iter().enumerate() {
-        match item.stmt {
-            Stmt::Block { .. } => depth += 1,
-            Stmt::End => depth -= 1,
-            _ => {}
+        if let Stmt::Block { .. } = item.stmt {
+            depth += 1;
+        } else if item.stmt == Stmt::End {
+            depth -= 1;
         }
         if depth == 0 {
             return i + 1;

@@ -367,6 +367,11 @@ impl Args<'_, '_, '_> {
             let nodes = self.nodes.clone();
             return Some(self.apply(element, &nodes));
         }
+        self.composed(name)
+    }
+
+    /// The functions that are several operations, or one with dimensions.
+    fn composed(&mut self, name: &str) -> Option<NodeId> {
         match (name, self.nodes.as_slice()) {
             ("einsum", [_, ..]) => self.einsum(),
             ("sum", [x]) => self.reduce(*x, Reduction::Sum),
