@@ -75,7 +75,10 @@ impl Event {
     pub fn is_last(&self) -> bool {
         matches!(
             self,
-            Self::Done { .. } | Self::Diverged { .. } | Self::Cancelled { .. } | Self::Failed { .. }
+            Self::Done { .. }
+                | Self::Diverged { .. }
+                | Self::Cancelled { .. }
+                | Self::Failed { .. }
         )
     }
 }

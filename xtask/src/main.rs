@@ -1,3 +1,11 @@
 //! `cargo xtask`: every task of the project under one command.
 
-fn main() {}
+mod hash;
+mod say;
+mod sh;
+mod studio;
+mod wasm;
+
+fn main() -> anyhow::Result<()> {
+    studio::build()
+}

@@ -134,9 +134,8 @@ impl Mesh {
     /// The groups over `axes`, each with its members ordered by their coordinates along `axes`,
     /// the first named slowest. Groups come in the order of their smallest member.
     pub fn groups(&self, axes: &[MeshAxis]) -> Vec<Vec<Pnum>> {
-        let stride = |a: MeshAxis| -> u64 {
-            self.dims[a.index() + 1..].iter().map(|d| d.size).product()
-        };
+        let stride =
+            |a: MeshAxis| -> u64 { self.dims[a.index() + 1..].iter().map(|d| d.size).product() };
         let mut offsets: Vec<u64> = vec![0];
         for &a in axes {
             let step = stride(a);
