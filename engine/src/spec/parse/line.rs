@@ -1,0 +1,294 @@
+//! One line: which statement it is, and its parts.
+
+use super::options::Place;
+use super::pairs::Separators;
+use super::reader::Reader;
+use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
+use crate::spec::ast::{Decl, Stmt};
+use crate::spec::lex::{STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown};
+
+impl Reader<'_, '_> {
+    /// Reads the code of one line. A line of which nothing could be used is `Unreadable`.
+    pub(super) fn statement(&mut self) -> Stmt {
+        let code = self.rest().to_owned();
+        if code.is_empty() {
+            return Stmt::Blank;
+        }
+        let errors = self.problems.errors;
+        let stmt = self.readable(&code);
+        let broken = self.problems.errors > errors;
+        match stmt {
+            Some(stmt) if !(broken && is_empty_list(&stmt)) => stmt,
+            _ => Stmt::Unreadable(code),
+        }
+    }
+
+    fn readable(&mut self, code: &str) -> Option<Stmt> {
+        let word = &code[..run_len(code, is_name_char)];
+        if is_assignment(code) || (code[word.len()..].starts_with('[') && !STATEMENTS.contains(&word)) {
+            return self.assignment();
+        }
+        let Some(&statement) = STATEMENTS.iter().find(|&&s| s == word) else {
+            self.unknown_statement(code);
+            return None;
+        };
+        self.pos += word.len();
+        if self.peek() == Some(':') {
+            let start = self.pos;
+            self.pos += 1;
+            let span = self.span(start);
+            let message = format!("`:` stands after the statement word `{word}`");
+            let hint = Hint::edit("Write a space instead.", span, " ");
+            self.error_hint(Code::Syntax, span, message, hint);
+        }
+        match statement {
+            "mesh" => Some(Stmt::Mesh(self.pairs(Separators::MeshTensorFlow))),
+            "layout" => Some(Stmt::Layout(self.rules())),
+            "dims" => Some(Stmt::Dims(self.pairs(Separators::Plain))),
+            "input" => self.decls(statement).map(Stmt::Input),
+            "param" => self.decls(statement).map(Stmt::Param),
+            "train" => Some(Stmt::Train(self.options(Place::Statement))),
+            "pipeline" => Some(Stmt::Pipeline(self.options(Place::Statement))),
+            "hardware" => {
+                self.skip_spaces();
+                let name = if self.at_word() { Some(self.word("a name")?) } else { None };
+                Some(Stmt::Hardware { name, options: self.options(Place::Statement) })
+            }
+            "model" => {
+                self.skip_spaces();
+                if self.at_end() || self.at_key() {
+                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
+                    return self.nameless(span, "`model` names no preset", "model two_layer");
+                }
+                let preset = self.word("the name of a preset")?;
+                Some(Stmt::Model { preset, options: self.options(Place::Statement) })
+            }
+            "block" => {
+                self.skip_spaces();
+                if self.at_end() || self.at_key() {
+                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
+                    return self.nameless(span, "`block` has no name", "block layer times:12");
+                }
+                let name = self.name("the name of the block")?;
+                Some(Stmt::Block { name, options: self.options(Place::Statement) })
+            }
+            _ => {
+                self.skip_spaces();
+                if !self.at_end() {
+                    self.unexpected("the end of the line (`end` stands alone)");
+                    return None;
+                }
+                Some(Stmt::End)
+            }
+        }
+    }
+
+    fn nameless(&mut self, span: Span, message: &str, example: &str) -> Option<Stmt> {
+        let hint = Hint::new(format!("Write its name first, as in `{example}`."));
+        self.error_hint(Code::Syntax, span, message.to_owned(), hint);
+        None
+    }
+
+    fn unknown_statement(&mut self, code: &str) {
+        let start = self.pos;
+        let len = match name_len(code) {
+            0 => run_len(code, is_pair_name_char).max(code.chars().next().map_or(0, char::len_utf8)),
+            len => len,
+        };
+        self.pos += len;
+        let span = self.span(start);
+        let word = &code[..len];
+        let after = code[len..].trim_start_matches(is_space);
+        let mut problem = Diagnostic::error(
+            Code::UnknownStatement,
+            span,
+            format!("{} starts no statement", shown(word)),
+        );
+        if let Some(rest) = after.strip_prefix(":=") {
+            let at = (self.end - rest.len()) as u32;
+            let hint = Hint::edit("Assign a tensor with `=`.", Span::new(at - 2, at), "=");
+            problem = problem.hint(hint);
+        } else if after.starts_with(':') {
+            let at = Span::new(start as u32, start as u32);
+            let size = after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
+            let words: &[&str] = if size { &["mesh", "dims"] } else { &["layout"] };
+            for word in words {
+                let text = format!("Write the statement word `{word}` in front.");
+                problem = problem.hint(Hint::edit(text, at, format!("{word} ")));
+            }
+        } else {
+            let short = word.chars().count() <= 24;
+            let lower = word.to_lowercase();
+            if let Some(near) = nearest(&lower, STATEMENTS.iter().copied()).filter(|_| short) {
+                problem = problem.hint(Hint::edit(format!("Did you mean `{near}`?"), span, near));
+            }
+            let known = STATEMENTS.join(", ");
+            let text = format!("A line starts with {known}, or assigns a tensor: `h = relu(x)`.");
+            problem = problem.hint(Hint::new(text));
+        }
+        self.problems.report(problem);
+    }
+
+    /// Reads `h = …` or `h[batch hidden] = …`.
+    fn assignment(&mut self) -> Option<Stmt> {
+        let start = self.pos;
+        let name = self.name("the name of a tensor")?;
+        self.skip_spaces();
+        let open = self.pos;
+        let dims = if self.eat("[") { Some(self.names(open, ']')?) } else { None };
+        self.skip_spaces();
+        let equals = self.pos;
+        if !self.eat("=") {
+            let span = self.span(start);
+            let message = format!("{} is neither declared nor assigned here", shown(&name.text));
+            let hint = Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
+            self.error_hint(Code::Syntax, span, message, hint);
+            return None;
+        }
+        if self.eat("=") {
+            let span = self.span(equals);
+            let hint = Hint::edit("Assign a tensor with a single `=`.", span, "=");
+            self.error_hint(Code::Syntax, span, "`==` is no operator".to_owned(), hint);
+        }
+        self.skip_spaces();
+        let reported = self.problems.list.len();
+        let value = self.whole_expr();
+        if value.is_none()
+            && STATEMENTS.contains(&name.text.as_str())
+            && let Some(problem) = self.problems.list.get_mut(reported)
+        {
+            let mend = Span::new(name.span.end, equals as u32 + 1);
+            let text = format!("For the statement `{}` leave out the `=`.", name.text);
+            problem.hints.push(Hint::edit(text, mend, ""));
+        }
+        Some(Stmt::Assign { name, dims, value: value? })
+    }
+
+    /// Reads `x[batch io], target[batch io] init:zeros`.
+    fn decls(&mut self, statement: &str) -> Option<Vec<Decl>> {
+        let mut decls = Vec::new();
+        self.skip_spaces();
+        if self.at_end() {
+            let span = Span::new((self.pos - statement.len()) as u32, self.pos as u32);
+            let message = format!("`{statement}` declares no tensor");
+            let hint = Hint::new(format!("Write tensors such as `{statement} x[batch io]`."));
+            self.error_hint(Code::Syntax, span, message, hint);
+            return None;
+        }
+        loop {
+            match self.decl() {
+                Some(decl) => decls.push(decl),
+                None => self.skip_decl(),
+            }
+            self.skip_spaces();
+            let comma = self.pos;
+            if self.at_end() {
+                return Some(decls);
+            }
+            if self.eat(",") {
+                let span = self.span(comma);
+                self.skip_spaces();
+                if self.at_end() {
+                    let message = "A tensor is missing after this comma".to_owned();
+                    let hint = Hint::edit("Leave the comma out.", span, "");
+                    self.error_hint(Code::Syntax, span, message, hint);
+                    return Some(decls);
+                }
+            } else {
+                let at = Span::new(comma as u32, comma as u32);
+                let len = name_len(self.rest());
+                let span = Span::new(comma as u32, (comma + len) as u32);
+                let message = format!("A comma lacks before {}", shown(span.of(self.text)));
+                let before = self.text[..comma].trim_end_matches(is_space).len() as u32;
+                let mend = Span::new(before, at.end);
+                let hint = Hint::edit("Separate tensors by commas.", mend, ", ");
+                self.error_hint(Code::Syntax, span, message, hint);
+            }
+        }
+    }
+
+    /// Reads one declaration, up to a comma or another name.
+    fn decl(&mut self) -> Option<Decl> {
+        let start = self.pos;
+        if self.at_key() {
+            let key = name_len(self.rest());
+            let span = Span::new(start as u32, (start + key) as u32);
+            let message = format!("The option {} belongs to no tensor", shown(span.of(self.text)));
+            let before = self.text[..start].trim_end_matches(|c| is_space(c) || c == ',').len();
+            let hint = if self.text[before..start].contains(',') {
+                let mend = Span::new(before as u32, start as u32);
+                Hint::edit("Options follow their tensor without a comma.", mend, " ")
+            } else {
+                Hint::new("Write the tensor first, as in `w[io hidden] init:zeros`.")
+            };
+            self.error_hint(Code::Syntax, span, message, hint);
+            return None;
+        }
+        let name = self.name("the name of a tensor")?;
+        let mut end = self.pos;
+        self.skip_spaces();
+        let open = self.pos;
+        let dims = if self.eat("[") {
+            let dims = self.names(open, ']')?;
+            end = self.pos;
+            dims
+        } else {
+            Vec::new()
+        };
+        let options = self.options(Place::Declaration);
+        let end = options.last().map_or(end as u32, |o| o.span.end);
+        Some(Decl { name, dims, options, span: Span::new(start as u32, end) })
+    }
+
+    /// Moves to the comma that ends a broken declaration.
+    fn skip_decl(&mut self) {
+        self.leave_all();
+        let mut open = 0_usize;
+        while let Some(c) = self.peek() {
+            match c {
+                '(' | '[' => open += 1,
+                ')' | ']' => open = open.saturating_sub(1),
+                ',' if open == 0 => return,
+                _ => {}
+            }
+            self.pos += c.len_utf8();
+        }
+    }
+}
+
+/// Whether a line reads `NAME =` or `NAME[dims] =`.
+fn is_assignment(code: &str) -> bool {
+    let len = name_len(code);
+    if len == 0 {
+        return false;
+    }
+    let after = code[len..].trim_start_matches(is_space);
+    let after = if after.starts_with('[') {
+        let mut quoted = false;
+        let close = after.find(|c| {
+            quoted ^= c == '`';
+            c == ']' && !quoted
+        });
+        close.map_or("", |close| after[close + 1..].trim_start_matches(is_space))
+    } else {
+        after
+    };
+    after.starts_with('=')
+}
+
+/// Whether a list statement is left without anything in it.
+fn is_empty_list(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Mesh(pairs) | Stmt::Dims(pairs) => pairs.is_empty(),
+        Stmt::Layout(rules) => rules.is_empty(),
+        Stmt::Input(decls) | Stmt::Param(decls) => decls.is_empty(),
+        Stmt::Train(options) | Stmt::Pipeline(options) => options.is_empty(),
+        Stmt::Hardware { name, options } => name.is_none() && options.is_empty(),
+        Stmt::Blank
+        | Stmt::Model { .. }
+        | Stmt::Assign { .. }
+        | Stmt::Block { .. }
+        | Stmt::End
+        | Stmt::Unreadable(_) => false,
+    }
+}
