@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 /// The whole plan. On a study with errors only `diagnostics` (and what could be made) is filled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Plan {
     /// What is wrong or odd, in text order.
     pub diagnostics: Vec<Diagnostic>,
@@ -22,6 +23,7 @@ pub struct Plan {
 
 /// A diagnostic; see the engine's `diag`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Diagnostic {
     /// Stable kebab-case name of the rule.
     pub code: String,
@@ -39,6 +41,7 @@ pub struct Diagnostic {
 
 /// One tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Tensor {
     /// Its name in the study; derived ones as `h/1`, `grad/w`, `adam.m/w`.
     pub name: String,
@@ -62,6 +65,7 @@ pub struct Tensor {
 
 /// One collective of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Collective {
     /// `allreduce`, `allgather`, `alltoall`, `allsplit`, `reducescatter` or `receive`.
     pub kind: String,
@@ -83,6 +87,7 @@ pub struct Collective {
 
 /// Sums over one step, per processor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Totals {
     /// Floating point operations.
     pub flops_per_processor: f64,

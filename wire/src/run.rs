@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A step is done; `loss` is the loss of its forward pass, before its update.
@@ -63,6 +64,14 @@ pub enum Event {
         /// Steps done.
         step: u64,
     },
+    /// The server was restarted while the run was going on: it begins again at step 0, and what
+    /// was said before no longer counts. It is never said by the command line or the browser.
+    Restarted {
+        /// How often this has happened to the run.
+        times: u64,
+        /// What happened, as a sentence.
+        message: String,
+    },
     /// The run could not go on.
     Failed {
         /// Why, and what to do.
@@ -71,6 +80,20 @@ pub enum Event {
 }
 
 impl Event {
+    /// The tag: `step`, `validation`, `value`, `done`, …; the name of the server-sent event.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Step { .. } => "step",
+            Self::Validation { .. } => "validation",
+            Self::Value { .. } => "value",
+            Self::Done { .. } => "done",
+            Self::Diverged { .. } => "diverged",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Restarted { .. } => "restarted",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Whether no event follows.
     pub fn is_last(&self) -> bool {
         matches!(
@@ -86,6 +109,7 @@ impl Event {
 /// Messages and bytes of all processors together. One message is one collective executed on one
 /// processor; bytes follow the ring formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Traffic {
     /// Collectives × processors.
     pub messages: u64,

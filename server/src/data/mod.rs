@@ -1,0 +1,8 @@
+//! Tables to train on: those that ship with Meshwork, uploaded ones, and how CSV becomes one.
+
+pub mod read;
+pub mod shipped;
+pub mod hash;
+pub mod name;
+
+pub use meshwork_engine::data::{Table, Target};
