@@ -9,4 +9,5 @@ pub mod diag;
 pub mod index;
 pub mod layout;
 pub mod spec;
+pub mod examples;
 pub mod picture;

@@ -5,5 +5,5 @@ pub mod lex;
 pub mod parse;
 pub mod spans;
 pub mod print;
-//pub mod edit;
-//pub mod url;
+pub mod edit;
+pub mod url;

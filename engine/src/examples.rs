@@ -1,0 +1,149 @@
+//! The studies of the examples menu: the layouts of the Mesh-TensorFlow paper and two on real data.
+//!
+//! Each starts with a comment that says what to look for, and each can be trained as it stands.
+
+/// A study to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Example {
+    /// Its stable name, as in an address.
+    pub id: &'static str,
+    /// What the menu says.
+    pub title: &'static str,
+    /// One sentence about it.
+    pub about: &'static str,
+    /// The study.
+    pub text: &'static str,
+}
+
+/// The example with this name.
+pub fn find(id: &str) -> Option<&'static Example> {
+    ALL.iter().find(|e| e.id == id)
+}
+
+/// Every example, in the order of the menu.
+pub const ALL: &[Example] = &[
+    Example {
+        id: "empty",
+        title: "Empty layout",
+        about: "Without rules every processor holds every tensor whole and does all the work.",
+        text: "\
+# The empty layout: both processors hold every tensor whole and do the same work twice.
+# Look for: no collectives, and as many flops per processor as on one.
+mesh all:2
+layout
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "figure-2",
+        title: "Figure 2: data parallel",
+        about: "The batch is split over all processors; the parameters are whole on each.",
+        text: "\
+# Figure 2: data parallelism, the batch is split over all processors.
+# Look for: w, bias and v whole everywhere; one Allreduce sums their gradients over the batch.
+mesh all:2
+layout batch:all
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "figure-3",
+        title: "Figure 3: model parallel",
+        about: "The hidden layer is split over all processors; the batch is whole on each.",
+        text: "\
+# Figure 3: model parallelism, the hidden layer is split over all processors.
+# Look for: w, bias, h and v in halves; y is summed over hidden by an Allreduce.
+mesh all:2
+layout hidden:all
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "figure-4",
+        title: "Figure 4: data and model parallel",
+        about: "The batch is split over the rows of a mesh, the hidden layer over its columns.",
+        text: "\
+# Figure 4: data parallel by rows, model parallel by columns.
+# Look for: h in quarters, one for each processor; every other tensor in halves, held twice.
+mesh rows:2 cols:2
+layout batch:rows hidden:cols
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "figure-5",
+        title: "Figure 5: three mesh dimensions",
+        about: "Batch, hidden and io are each split over a mesh dimension of their own.",
+        text: "\
+# Figure 5: batch by rows, hidden by columns, io by planes, on a cube of eight processors.
+# Look for: every matrix in quarters; each product sums over a dimension that is split.
+mesh rows:2 cols:2 planes:2
+layout batch:rows hidden:cols io:planes
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "illegal",
+        title: "An illegal layout",
+        about: "Two dimensions of one tensor cannot be split over the same mesh dimension.",
+        text: "\
+# Illegal: h has both batch and hidden, and both are sent to the mesh dimension all.
+# Look for: the error at the layout and its mends; each processor would hold a diagonal block.
+mesh all:2
+layout batch:all hidden:all
+model two_layer batch:8 io:4 hidden:8
+train optimizer:sgd rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "written-out",
+        title: "A model written out",
+        about: "The network of Figure 4 as formulas over named dimensions, to be changed at will.",
+        text: "\
+# The model of Figure 4 written out: change a formula and see what it costs.
+# Look for: einsum keeps the dimensions after the arrow and sums over the others.
+mesh rows:2 cols:2
+layout batch:rows hidden:cols
+
+dims batch:8 io:4 hidden:8
+input x[batch io], target[batch io]
+param w[io hidden], bias[hidden], v[hidden io]
+h = relu(einsum(x, w -> batch hidden) + bias)
+y = einsum(h, v -> batch io)
+loss = mean(square(y - target))
+
+train optimizer:momentum rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "iris",
+        title: "Iris: a classifier on real data",
+        about: "Three kinds of iris told apart by four measurements, on a mesh of four processors.",
+        text: "\
+# Three kinds of iris from four measurements; the accuracy counts flowers not trained on.
+# Look for: the same loss curve under every layout. Try hidden:rows batch:cols.
+mesh rows:2 cols:2
+layout batch:rows hidden:cols
+model mlp batch:30 in:4 hidden:16 out:3 activation:relu loss:cross_entropy
+train optimizer:adam rate:0.01 steps:200 seed:1 data:iris
+",
+    },
+    Example {
+        id: "diabetes",
+        title: "Diabetes: a number from real data",
+        about: "The progress of a disease predicted from ten measurements, with two hidden layers.",
+        text: "\
+# How diabetes progresses within a year, from ten measurements; two hidden layers.
+# Look for: hidden1 is split and hidden2 is not; a matrix that has both cannot split both by cols.
+mesh rows:2 cols:2
+layout batch:rows hidden1:cols
+model mlp batch:32 in:10 hidden:(32 16) out:1 activation:tanh loss:mse
+train optimizer:adam rate:0.01 steps:200 seed:1 data:diabetes
+",
+    },
+];
