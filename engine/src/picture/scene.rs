@@ -97,6 +97,8 @@ pub enum Tone {
     Link,
     /// The frame of a whole tensor.
     Frame,
+    /// What a picture leaves out of too many equal things; its text is an ellipsis.
+    Elided,
     /// Main text.
     Label,
     /// Secondary text: dimension names, sizes.
@@ -124,6 +126,7 @@ impl Tone {
             Self::Processor => "processor",
             Self::Link => "link",
             Self::Frame => "frame",
+            Self::Elided => "elided",
             Self::Label => "label",
             Self::Note => "note",
             Self::Series(_) => "series",
@@ -142,6 +145,7 @@ impl Tone {
             Self::Processor
             | Self::Link
             | Self::Frame
+            | Self::Elided
             | Self::Label
             | Self::Note
             | Self::Busy
