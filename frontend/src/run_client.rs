@@ -10,6 +10,10 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent, Worker, WorkerOptions, WorkerType};
 
+/// The names of the server's events.
+const KINDS: [&str; 8] =
+    ["step", "validation", "value", "restarted", "done", "diverged", "cancelled", "failed"];
+
 /// A look at the held-out part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
@@ -61,6 +65,10 @@ impl RunLog {
                 }
             }
             Event::Value { .. } => {}
+            Event::Restarted { .. } => {
+                self.curve.clear();
+                self.looks.clear();
+            }
             last => self.end = Some(last),
         }
     }
@@ -248,7 +256,7 @@ impl Runs {
     async fn look_at(self, studio: Studio, id: String) {
         match api::run(&id).await {
             Ok(run) => {
-                if crate::address::read().text.is_none() {
+                if address::read().text.is_none() {
                     let text = run.text.clone();
                     studio.change(|_| text);
                 }
@@ -287,7 +295,7 @@ impl Runs {
                 leptos::task::spawn_local(self.settle());
             }
         });
-        for kind in ["step", "validation", "value", "done", "diverged", "cancelled", "failed"] {
+        for kind in KINDS {
             let handler = on_event.as_ref().unchecked_ref();
             // fails only for handlers that are no functions
             drop(stream.add_event_listener_with_callback(kind, handler));

@@ -3,6 +3,9 @@
 
 use crate::state::Theme;
 use leptos::prelude::window;
+use meshwork_engine::picture::palette::{DARK, LIGHT};
+use wasm_bindgen::JsCast as _;
+use web_sys::CssStyleSheet;
 
 const THEME: &str = "meshwork.theme";
 const INTRO: &str = "meshwork.intro";
@@ -48,5 +51,25 @@ fn read(key: &str) -> Option<String> {
 fn write(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         drop(storage.set_item(key, value));
+    }
+}
+
+/// Gives the page the colours of the engine's palette: light ones, and dark ones where the theme
+/// is dark. They go into the style sheet, as first rules, so that they exist once.
+pub fn paint() {
+    let (light, dark) = (LIGHT.variables(), DARK.variables());
+    let rules = [
+        format!(":root{{{light}}}"),
+        format!(
+            "@media (prefers-color-scheme: dark){{:root:not([data-theme=\"light\"]){{{dark}}}}}"
+        ),
+        format!(":root[data-theme=\"dark\"]{{{dark}}}"),
+    ];
+    let sheet = window().document().and_then(|d| d.style_sheets().item(0));
+    if let Some(sheet) = sheet.and_then(|s| s.dyn_into::<CssStyleSheet>().ok()) {
+        for (i, rule) in rules.iter().enumerate() {
+            // a rule that is well formed is not refused
+            drop(sheet.insert_rule_with_index(rule, i as u32));
+        }
     }
 }

@@ -17,22 +17,28 @@ const PRESETS: [(&str, &[(&str, u64)]); 3] = [
 /// Names offered to new mesh dimensions, in this order.
 const NAMES: [&str; MAX_MESH_DIMS] = ["rows", "cols", "planes", "depth", "m4", "m5", "m6", "m7"];
 
-fn pairs(mesh: &Mesh) -> Vec<(String, u64)> {
+/// Mesh dimensions with their sizes.
+type Pairs = Vec<(String, u64)>;
+
+fn pairs(mesh: &Mesh) -> Pairs {
     mesh.dims().iter().map(|d| (d.name.to_string(), d.size)).collect()
 }
 
 /// The editor of the mesh.
 #[component]
 pub fn MeshEditor(studio: Studio) -> impl IntoView {
-    let mesh = Memo::new(move |_| studio.shown.with(|s| pairs(s.study.mesh())));
-    let names = Memo::new(move |_| mesh.with(|m| m.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>()));
-    let change = move |edit: &dyn Fn(&mut Vec<(String, u64)>)| {
+    let mesh: Memo<Pairs> =
+        Memo::new(move |_| studio.shown.with(|s| pairs(s.study.mesh())));
+    let names = Memo::new(move |_| {
+        mesh.with(|m: &Pairs| m.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>())
+    });
+    let change = move |edit: &dyn Fn(&mut Pairs)| {
         let mut pairs = mesh.get_untracked();
         edit(&mut pairs);
         studio.change(|t| edit::set_mesh(t, &pairs));
     };
     let add = move |_| {
-        change(&|pairs| {
+        change(&|pairs: &mut Pairs| {
             let taken = |n: &str| pairs.iter().any(|(p, _)| p == n);
             if let Some(name) = NAMES.iter().find(|n| !taken(n)) {
                 pairs.push(((*name).to_owned(), 2));
@@ -53,7 +59,7 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
                             view! {
                                 <button
                                     aria-pressed=move || is_it().to_string()
-                                    on:click=move |_| change(&|pairs| {
+                                    on:click=move |_| change(&|pairs: &mut Pairs| {
                                         *pairs = preset.iter().map(|&(n, s)| (n.to_owned(), s)).collect();
                                     })
                                 >
@@ -82,7 +88,7 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
 }
 
 #[component]
-fn MeshDimRow(studio: Studio, mesh: Memo<Vec<(String, u64)>>, name: String) -> impl IntoView {
+fn MeshDimRow(studio: Studio, mesh: Memo<Pairs>, name: String) -> impl IntoView {
     let name = StoredValue::new(name);
     let size = Memo::new(move |_| {
         mesh.with(|m| m.iter().find(|(n, _)| name.with_value(|me| n == me)).map_or(1, |&(_, s)| s))
