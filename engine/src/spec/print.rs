@@ -243,6 +243,13 @@ fn binding(kind: &ExprKind) -> u8 {
     }
 }
 
+/// An expression in canonical form.
+pub fn expression(e: &Expr) -> String {
+    let mut out = String::new();
+    expr(&mut out, e, 0);
+    out
+}
+
 /// Writes an expression at a place that takes what binds at least as tightly as `place`.
 fn expr(out: &mut String, e: &Expr, place: u8) {
     let parentheses = binding(&e.kind) < place;

@@ -1,0 +1,4 @@
+//! What a step costs, read off the Program.
+
+pub mod tally;
+pub mod symbolic;

@@ -1,0 +1,81 @@
+//! Tapes over cache-sized chunks: each instruction runs over a chunk of elements before the next
+//! does, so the interpretation costs little and intermediate results never leave the cache.
+
+use super::einsum::gather;
+use super::number::Number;
+use super::strides::{Local, merge};
+use crate::spmd::tape::{Instr, Tape};
+
+/// Elements per chunk.
+const CHUNK: usize = 512;
+
+/// How one tape is computed; the same on every processor but for the positions of its slices.
+#[derive(Debug, Clone)]
+pub struct TapePlan {
+    tape: Tape,
+    sizes: Vec<usize>,
+    strides: Vec<Vec<usize>>,
+    /// For each axis of the output: its size and row-major stride.
+    axes: Vec<(usize, usize)>,
+}
+
+impl TapePlan {
+    /// The plan for slices of these dimensions.
+    pub fn new(tape: &Tape, inputs: &[Local], out: &Local) -> Self {
+        let mut strides: Vec<Vec<usize>> = inputs.iter().map(|i| i.strides_along(out)).collect();
+        // The output's own loops take part, so that merged loops stay row-major in it.
+        strides.push(out.strides_along(out));
+        let (sizes, mut strides) = merge(&out.sizes, &strides);
+        strides.pop();
+        let axes = out.names.iter().zip(&out.sizes).map(|(n, &s)| (s, out.stride(n))).collect();
+        Self { tape: tape.clone(), sizes, strides, axes }
+    }
+
+    /// Computes the results `start..`; `begin` is the slice's first position along each axis.
+    pub fn compute<T: Number>(
+        &self,
+        inputs: &[&[T]],
+        begin: &[u64],
+        step_number: u64,
+        start: usize,
+        out: &mut [T],
+    ) {
+        let code = self.tape.code();
+        let mut registers = vec![T::zero(); code.len() * CHUNK];
+        let mut done = 0;
+        while done < out.len() {
+            let length = CHUNK.min(out.len() - done);
+            let at = start + done;
+            for (i, instr) in code.iter().enumerate() {
+                let (before, rest) = registers.split_at_mut(i * CHUNK);
+                let target = &mut rest[..length];
+                let r = |k: u16| &before[usize::from(k) * CHUNK..][..length];
+                match *instr {
+                    Instr::Load(k) => {
+                        let k = usize::from(k);
+                        gather(inputs[k], &self.sizes, &self.strides[k], at, target);
+                    }
+                    Instr::Constant(c) => {
+                        if done == 0 {
+                            rest[..CHUNK].fill(T::from_f64(c));
+                        }
+                    }
+                    Instr::StepNumber => target.fill(T::from_f64(step_number as f64)),
+                    Instr::Index(axis) => {
+                        let (size, stride) = self.axes[usize::from(axis)];
+                        let first = begin[usize::from(axis)] as usize;
+                        for (k, t) in target.iter_mut().enumerate() {
+                            *t = T::from_f64((first + (at + k) / stride % size) as f64);
+                        }
+                    }
+                    Instr::One(e, a) => T::map(e, r(a), target),
+                    Instr::Two(e, a, b) => T::zip(e, r(a), r(b), target),
+                    Instr::Three(_, a, b, c) => T::select(r(a), r(b), r(c), target),
+                }
+            }
+            let last = (code.len() - 1) * CHUNK;
+            out[done..done + length].copy_from_slice(&registers[last..last + length]);
+            done += length;
+        }
+    }
+}

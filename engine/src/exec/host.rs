@@ -1,0 +1,442 @@
+//! The executor: one host owns all processors of the mesh and walks the Program once for them.
+//!
+//! Processors whose inputs are the same slices in memory (replicas) compute once and share the
+//! result, as do the members of an Allreduce or Allgather; what the program *says* each processor
+//! does is unchanged, and messages and bytes are counted for all of them, from the slices and
+//! groups at hand, never from the plan.
+
+use super::buffers::{Buffer, Buffers, Slice};
+use super::einsum::EinsumPlan;
+use super::elementwise::TapePlan;
+use super::number::Number;
+use super::pool::Pool;
+use super::reduce::ReducePlan;
+use super::strides::Local;
+use crate::graph::op::Phase;
+use crate::index::{IdVec, Pnum, ValueId};
+use crate::layout::tensor::Combine;
+use crate::spmd::collective::Collective;
+use crate::spmd::program::{Program, Step, Work};
+use crate::spmd::run::{MeshImpl, run};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Elements of one task of element-wise, reducing or moving work.
+const TASK: usize = 1 << 15;
+
+/// Messages and bytes, all processors together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Collectives executed, summed over processors.
+    pub messages: u64,
+    /// Bytes sent, by the ring formulas.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// This much, `times` times.
+    #[must_use]
+    pub const fn times(self, times: u64) -> Self {
+        Self { messages: self.messages * times, bytes: self.bytes * times }
+    }
+}
+
+/// What a step needs to know to compute, the same on every processor.
+#[derive(Debug, Clone)]
+enum Kernel {
+    Einsum(EinsumPlan),
+    Reduce(ReducePlan),
+    Tape(TapePlan),
+    None,
+}
+
+/// All processors, their slices, and what they did so far.
+#[derive(Debug)]
+pub struct Host<T, P> {
+    program: Arc<Program>,
+    kernels: Arc<Vec<Kernel>>,
+    slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
+    buffers: Buffers<T>,
+    pool: P,
+    step_number: u64,
+    counted: Traffic,
+    held: u64,
+    peak: u64,
+}
+
+impl<T: Number, P: Pool> Host<T, P> {
+    /// A host for a Program; its sources hold nothing yet.
+    pub fn new(program: Arc<Program>, pool: P) -> Self {
+        let kernels = program.steps.iter().map(|s| kernel(&program, s)).collect();
+        let processors = program.mesh.processors() as usize;
+        let slices = program.values.iter().map(|_| vec![None; processors]).collect();
+        let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+        Self {
+            program,
+            kernels: Arc::new(kernels),
+            slices,
+            buffers: Buffers::new(),
+            pool,
+            step_number: 0,
+            counted: Traffic::default(),
+            held,
+            peak: held,
+        }
+    }
+
+    /// The Program it runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// What was sent so far.
+    pub const fn counted(&self) -> Traffic {
+        self.counted
+    }
+
+    /// The most bytes one processor held at once.
+    pub const fn peak_bytes(&self) -> u64 {
+        self.peak
+    }
+
+    /// Training steps begun so far.
+    pub const fn step_number(&self) -> u64 {
+        self.step_number
+    }
+
+    /// Fills a source from a function of the row-major index into the whole tensor.
+    pub fn set(&mut self, source: ValueId, at: impl Fn(u64) -> f64) {
+        let program = Arc::clone(&self.program);
+        let v = &program.values[source];
+        let sizes = program.slice_sizes(source);
+        let mut blocks: BTreeMap<Vec<u64>, Slice<T>> = BTreeMap::new();
+        for pnum in program.mesh.pnums() {
+            let begin = v.layout.slice_begin(&v.shape, &program.mesh, pnum);
+            let slice = blocks.entry(begin).or_insert_with_key(|begin| {
+                let length: u64 = sizes.iter().product();
+                let mut out = self.buffers.take(length as usize);
+                let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
+                }
+                Arc::new(Buffer(out))
+            });
+            let place = &mut self.slices[source][pnum.0 as usize];
+            if let Some(old) = place.replace(Arc::clone(slice)) {
+                self.buffers.give(old);
+            }
+        }
+    }
+
+    /// Runs one training step (or its first phases) and returns the loss.
+    pub fn step(&mut self, last: Phase) -> Option<f64> {
+        let program = Arc::clone(&self.program);
+        self.clear();
+        self.step_number += 1;
+        let Ok(()) = run(&program, last, self);
+        let loss = self.slices[program.loss?].first()?.as_ref()?;
+        loss.0.first().map(|x| x.to_f64())
+    }
+
+    /// Runs the forward pass without counting it as a step or as traffic of training.
+    pub fn look(&mut self) -> Option<f64> {
+        let (counted, step_number) = (self.counted, self.step_number);
+        let loss = self.step(Phase::Forward);
+        (self.counted, self.step_number) = (counted, step_number);
+        loss
+    }
+
+    /// Drops all values but the sources.
+    fn clear(&mut self) {
+        let program = Arc::clone(&self.program);
+        for id in program.values.ids().filter(|id| !program.sources.contains(id)) {
+            for slice in &mut self.slices[id] {
+                if let Some(old) = slice.take() {
+                    self.buffers.give(old);
+                }
+            }
+        }
+        self.held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+    }
+
+    /// The whole tensor that a value holds, row-major; partial values are combined.
+    pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
+        let v = &self.program.values[value];
+        let mesh = &self.program.mesh;
+        let sizes = self.program.slice_sizes(value);
+        let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
+        let mut out: Vec<Option<f64>> = vec![None; v.shape.elements() as usize];
+        let replicated = v.layout.replicated_over(mesh);
+        for pnum in mesh.pnums() {
+            if replicated.iter().any(|&a| mesh.coord(pnum, a) != 0) {
+                continue;
+            }
+            let slice = self.slices[value][pnum.0 as usize].as_ref()?;
+            let begin = v.layout.slice_begin(&v.shape, mesh, pnum);
+            for (i, x) in slice.0.iter().enumerate() {
+                let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
+                let x = x.to_f64();
+                *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
+                    (Some(before), Some(Combine::Sum)) => before + x,
+                    (Some(before), Some(Combine::Max)) => before.greater(x),
+                    (Some(before), Some(Combine::Min)) => before.lesser(x),
+                    (Some(_) | None, _) => x,
+                });
+            }
+        }
+        out.into_iter().collect()
+    }
+
+    /// A processor's slice of a value.
+    pub fn slice(&self, value: ValueId, pnum: Pnum) -> Option<&[T]> {
+        self.slices[value].get(pnum.0 as usize)?.as_ref().map(|s| &s.0[..])
+    }
+
+    /// Stores results: `owner[p]` says which of `results` processor p holds.
+    fn store(&mut self, value: ValueId, results: Vec<Vec<T>>, owner: &[usize]) {
+        let slices: Vec<Slice<T>> = results.into_iter().map(|r| Arc::new(Buffer(r))).collect();
+        for (place, &o) in self.slices[value].iter_mut().zip(owner) {
+            *place = Some(Arc::clone(&slices[o]));
+        }
+        self.held += self.program.slice_bytes(value);
+        self.peak = self.peak.max(self.held);
+    }
+
+    /// Processors with the same inputs compute the same: which result each of them gets, and the
+    /// first processor of each result.
+    fn distinct(&self, step: &Step, by_position: bool) -> (Vec<usize>, Vec<usize>) {
+        let mut seen: BTreeMap<(Vec<usize>, Vec<u64>), usize> = BTreeMap::new();
+        let (mut owner, mut first) = (Vec::new(), Vec::new());
+        for pnum in self.program.mesh.pnums() {
+            let p = pnum.0 as usize;
+            let address = |v: &ValueId| {
+                self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr())
+            };
+            let inputs: Vec<usize> = step.inputs.iter().map(address).collect();
+            let blocks = match step.output {
+                Some(output) if by_position => {
+                    self.program.values[output].layout.blocks(&self.program.mesh, pnum)
+                }
+                _ => Vec::new(),
+            };
+            let next = first.len();
+            let index = *seen.entry((inputs, blocks)).or_insert(next);
+            if index == next {
+                first.push(p);
+            }
+            owner.push(index);
+        }
+        (owner, first)
+    }
+
+    fn inputs(&self, step: &Step, p: usize) -> Vec<&[T]> {
+        step.inputs
+            .iter()
+            .map(|&v| self.slices[v][p].as_ref().map_or(&[][..], |s| &s.0[..]))
+            .collect()
+    }
+
+    fn einsum(&mut self, step: &Step, plan: &EinsumPlan, output: ValueId) {
+        let (owner, first) = self.distinct(step, false);
+        let mut results: Vec<Vec<T>> =
+            first.iter().map(|_| self.buffers.take(plan.elements())).collect();
+        let prepared: Vec<_> = first
+            .iter()
+            .map(|&p| {
+                let inputs = self.inputs(step, p);
+                plan.prepare(inputs[0], inputs[1])
+            })
+            .collect();
+        let mut tasks = Vec::new();
+        for (out, (left, right)) in results.iter_mut().zip(&prepared) {
+            tasks.extend(plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)));
+        }
+        self.pool.each(tasks, |(left, right, start, part)| plan.compute(left, right, start, part));
+        drop(prepared);
+        if plan.is_permuted() {
+            let grouped = results;
+            results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
+            let tasks = chunks(&mut results);
+            self.pool.each(tasks, |(i, start, part)| plan.permute(&grouped[i], start, part));
+            grouped.into_iter().for_each(|g| self.buffers.give_back(g));
+        }
+        self.store(output, results, &owner);
+    }
+
+    fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
+        let by_position =
+            matches!(&step.work, Work::Tape(tape) if tape.reads_position());
+        let (owner, first) = self.distinct(step, by_position);
+        let length = self.program.slice_elements(output) as usize;
+        let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let value = &self.program.values[output];
+        let context: Vec<(Vec<&[T]>, Vec<u64>)> = first
+            .iter()
+            .map(|&p| {
+                let pnum = Pnum(p as u32);
+                let begin = value.layout.slice_begin(&value.shape, &self.program.mesh, pnum);
+                (self.inputs(step, p), begin)
+            })
+            .collect();
+        let number = self.step_number;
+        self.pool.each(chunks(&mut results), |(i, start, part)| {
+            let (inputs, begin) = &context[i];
+            match kernel {
+                Kernel::Tape(plan) => plan.compute(inputs, begin, number, start, part),
+                Kernel::Reduce(plan) => plan.compute(inputs[0], start, part),
+                Kernel::Einsum(_) | Kernel::None => {
+                    part.copy_from_slice(&inputs[0][start..start + part.len()]);
+                }
+            }
+        });
+        drop(context);
+        self.store(output, results, &owner);
+    }
+
+    fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
+        self.counted.messages += collective.messages_of_group(n);
+        self.counted.bytes += collective.sent_by_group(n, elements) * T::BYTES;
+    }
+
+    fn exchange(&mut self, step: &Step, collective: &Collective, output: ValueId) {
+        let input = step.inputs[0];
+        let program = Arc::clone(&self.program);
+        let sizes = program.slice_sizes(input);
+        let combine = match collective.kind {
+            crate::spmd::collective::CollectiveKind::Allreduce(c)
+            | crate::spmd::collective::CollectiveKind::Reducescatter(c, _) => c,
+            _ => Combine::Sum,
+        };
+        // Which result each processor gets, and for each result: its group and its member.
+        let mut owner = vec![0; program.mesh.processors() as usize];
+        let mut wanted: Vec<(Vec<usize>, usize)> = Vec::new();
+        let mut seen: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
+        for group in program.mesh.groups(&collective.axes) {
+            let members: Vec<usize> = group.iter().map(|p| p.0 as usize).collect();
+            let slices = members.iter().map(|&p| self.slices[input][p].as_ref());
+            let addresses: Vec<usize> =
+                slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
+            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.0.len());
+            self.count(collective, members.len() as u64, elements as u64);
+            for (m, &p) in members.iter().enumerate() {
+                let me = if collective.result_is_shared() { 0 } else { m };
+                let next = wanted.len();
+                let index = *seen.entry((addresses.clone(), me)).or_insert(next);
+                if index == next {
+                    wanted.push((members.clone(), me));
+                }
+                owner[p] = index;
+            }
+        }
+        let length = program.slice_elements(output) as usize;
+        let mut results: Vec<Vec<T>> = wanted.iter().map(|_| self.buffers.take(length)).collect();
+        let slices: Vec<Vec<&[T]>> = wanted
+            .iter()
+            .map(|(members, _)| {
+                let slice = |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
+                members.iter().map(slice).collect()
+            })
+            .collect();
+        self.pool.each(chunks(&mut results), |(i, start, part)| {
+            let (slices, me) = (&slices[i], wanted[i].1);
+            match combine {
+                Combine::Sum => collective.apply(slices, &sizes, me, start, part, |a, b| a + b),
+                Combine::Max => collective.apply(slices, &sizes, me, start, part, T::greater),
+                Combine::Min => collective.apply(slices, &sizes, me, start, part, T::lesser),
+            }
+        });
+        drop(slices);
+        self.store(output, results, &owner);
+    }
+}
+
+impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        let kernels = Arc::clone(&self.kernels);
+        if let Some(output) = step.output {
+            match &kernels[index] {
+                Kernel::Einsum(plan) => self.einsum(step, plan, output),
+                kernel => self.local(step, output, kernel),
+            }
+        }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        _index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Infallible> {
+        if let Some(output) = step.output {
+            self.exchange(step, collective, output);
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Infallible> {
+        for p in 0..self.slices[target].len() {
+            let slice = self.slices[new][p].as_ref().map(Arc::clone);
+            if let Some(old) = std::mem::replace(&mut self.slices[target][p], slice) {
+                self.buffers.give(old);
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
+        for slice in &mut self.slices[value] {
+            if let Some(old) = slice.take() {
+                self.buffers.give(old);
+            }
+        }
+        self.held -= self.program.slice_bytes(value);
+        Ok(())
+    }
+}
+
+/// All buffers cut into tasks: (which buffer, first element, part).
+fn chunks<T>(buffers: &mut [Vec<T>]) -> Vec<(usize, usize, &mut [T])> {
+    let mut out = Vec::new();
+    for (i, buffer) in buffers.iter_mut().enumerate() {
+        for (j, part) in buffer.chunks_mut(TASK).enumerate() {
+            out.push((i, j * TASK, part));
+        }
+    }
+    out
+}
+
+/// The row-major index into the whole tensor of element `i` of a slice.
+fn global_index(mut i: u64, sizes: &[u64], begin: &[u64], whole: &[u64]) -> u64 {
+    let (mut index, mut stride) = (0, 1);
+    for axis in (0..sizes.len()).rev() {
+        index += (i % sizes[axis] + begin[axis]) * stride;
+        i /= sizes[axis];
+        stride *= whole[axis];
+    }
+    index
+}
+
+fn kernel(program: &Program, step: &Step) -> Kernel {
+    let Some(output) = step.output else { return Kernel::None };
+    let local = |v: ValueId| Local::new(&program.values[v].shape, &program.slice_sizes(v));
+    let out = local(output);
+    match &step.work {
+        Work::Einsum => {
+            Kernel::Einsum(EinsumPlan::new(&local(step.inputs[0]), &local(step.inputs[1]), &out))
+        }
+        Work::Reduce(reduction) => {
+            let whole = program.values[step.inputs[0]].shape.elements() as f64
+                / program.values[output].shape.elements() as f64;
+            Kernel::Reduce(ReducePlan::new(*reduction, &local(step.inputs[0]), &out, whole))
+        }
+        Work::Tape(tape) => {
+            let inputs: Vec<Local> = step.inputs.iter().map(|&v| local(v)).collect();
+            Kernel::Tape(TapePlan::new(tape, &inputs, &out))
+        }
+        Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => Kernel::None,
+    }
+}

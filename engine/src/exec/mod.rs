@@ -1,0 +1,13 @@
+//! Running a Program on slices that hold numbers.
+
+pub mod number;
+pub mod pool;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod threads;
+pub mod strides;
+pub mod einsum;
+pub mod reduce;
+pub mod elementwise;
+pub mod buffers;
+pub mod host;
+pub mod session;

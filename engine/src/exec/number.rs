@@ -1,0 +1,152 @@
+//! The number types slices are made of, and element functions over runs of them.
+
+use crate::graph::op::Element;
+use ndarray::LinalgScalar;
+
+/// `f32` or `f64`.
+pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// Bytes of one number.
+    const BYTES: u64;
+
+    /// From a 64-bit float, rounded.
+    fn from_f64(x: f64) -> Self;
+
+    /// To a 64-bit float.
+    fn to_f64(self) -> f64;
+
+    /// The greater; not a number if either is, so that a diverged run is seen.
+    fn greater(self, other: Self) -> Self;
+
+    /// The lesser; not a number if either is.
+    fn lesser(self, other: Self) -> Self;
+
+    /// A function of one number, over runs of equal length.
+    fn map(element: Element, x: &[Self], out: &mut [Self]);
+
+    /// A function of two numbers, over runs of equal length.
+    fn zip(element: Element, x: &[Self], y: &[Self], out: &mut [Self]);
+
+    /// `y` where `x` is not 0, else `z`.
+    fn select(x: &[Self], y: &[Self], z: &[Self], out: &mut [Self]) {
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = if x[i] == Self::zero() { z[i] } else { y[i] };
+        }
+    }
+}
+
+macro_rules! number {
+    ($t:ident, $bytes:literal) => {
+        impl Number for $t {
+            const BYTES: u64 = $bytes;
+
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+
+            fn greater(self, other: Self) -> Self {
+                if self > other || self.is_nan() { self } else { other }
+            }
+
+            fn lesser(self, other: Self) -> Self {
+                if self < other || self.is_nan() { self } else { other }
+            }
+
+            fn map(element: Element, x: &[Self], out: &mut [Self]) {
+                // tanh approximation of x Φ(x): ½x(1 + tanh(c(x + 0.044715x³))), c = √(2/π)
+                const C: $t = 0.797_884_560_802_865_4;
+                const CUBIC: $t = 0.044_715;
+                macro_rules! each {
+                    (|$a:ident| $e:expr) => {
+                        for (o, &$a) in out.iter_mut().zip(x) {
+                            *o = $e;
+                        }
+                    };
+                }
+                match element {
+                    Element::Neg => each!(|x| -x),
+                    Element::Relu => each!(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
+                    Element::Heaviside => each!(|x| if x > 0.0 { 1.0 } else { 0.0 }),
+                    Element::Exp => each!(|x| x.exp()),
+                    Element::Log => each!(|x| x.ln()),
+                    Element::Sqrt => each!(|x| x.sqrt()),
+                    Element::Rsqrt => each!(|x| 1.0 / x.sqrt()),
+                    Element::Square => each!(|x| x * x),
+                    Element::Abs => each!(|x| x.abs()),
+                    Element::Sign => each!(|x| if x == 0.0 { 0.0 } else { x.signum() }),
+                    Element::Tanh => each!(|x| x.tanh()),
+                    Element::Sigmoid => each!(|x| 1.0 / (1.0 + (-x).exp())),
+                    Element::Gelu => {
+                        each!(|x| 0.5 * x * (1.0 + (C * (x + CUBIC * x * x * x)).tanh()));
+                    }
+                    Element::GeluSlope => each!(|x| {
+                        let t = (C * (x + CUBIC * x * x * x)).tanh();
+                        0.5 * (1.0 + t)
+                            + 0.5 * x * (1.0 - t * t) * C * (1.0 + 3.0 * CUBIC * x * x)
+                    }),
+                    Element::OneMinusPower(base) => {
+                        let log = (base as $t).ln();
+                        each!(|x| -(x * log).exp_m1());
+                    }
+                    Element::Identity
+                    | Element::Add
+                    | Element::Sub
+                    | Element::Mul
+                    | Element::Div
+                    | Element::Pow
+                    | Element::Max
+                    | Element::Min
+                    | Element::Equal
+                    | Element::Less
+                    | Element::LessEqual
+                    | Element::Select => out.copy_from_slice(x),
+                }
+            }
+
+            fn zip(element: Element, x: &[Self], y: &[Self], out: &mut [Self]) {
+                macro_rules! each {
+                    (|$a:ident, $b:ident| $e:expr) => {
+                        for ((o, &$a), &$b) in out.iter_mut().zip(x).zip(y) {
+                            *o = $e;
+                        }
+                    };
+                }
+                match element {
+                    Element::Add => each!(|x, y| x + y),
+                    Element::Sub => each!(|x, y| x - y),
+                    Element::Mul => each!(|x, y| x * y),
+                    Element::Div => each!(|x, y| x / y),
+                    Element::Pow => each!(|x, y| x.powf(y)),
+                    Element::Max => each!(|x, y| x.greater(y)),
+                    Element::Min => each!(|x, y| x.lesser(y)),
+                    Element::Equal => each!(|x, y| if x == y { 1.0 } else { 0.0 }),
+                    Element::Less => each!(|x, y| if x < y { 1.0 } else { 0.0 }),
+                    Element::LessEqual => each!(|x, y| if x <= y { 1.0 } else { 0.0 }),
+                    Element::Identity
+                    | Element::Neg
+                    | Element::Relu
+                    | Element::Heaviside
+                    | Element::Exp
+                    | Element::Log
+                    | Element::Sqrt
+                    | Element::Rsqrt
+                    | Element::Square
+                    | Element::Abs
+                    | Element::Sign
+                    | Element::Tanh
+                    | Element::Sigmoid
+                    | Element::Gelu
+                    | Element::GeluSlope
+                    | Element::OneMinusPower(_)
+                    | Element::Select => out.copy_from_slice(x),
+                }
+            }
+        }
+    };
+}
+
+number!(f32, 4);
+number!(f64, 8);

@@ -1,0 +1,87 @@
+//! Where the elements of a slice lie: sizes and strides by dimension name.
+
+use crate::layout::dims::{Name, Shape};
+
+/// A slice's dimensions in storage order with their local sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Local {
+    /// Names in storage order.
+    pub names: Vec<Name>,
+    /// Local sizes.
+    pub sizes: Vec<usize>,
+}
+
+impl Local {
+    /// The slice of `shape` with these sizes.
+    pub fn new(shape: &Shape, sizes: &[u64]) -> Self {
+        Self {
+            names: shape.dims().iter().map(|d| Name::clone(&d.name)).collect(),
+            sizes: sizes.iter().map(|&s| s as usize).collect(),
+        }
+    }
+
+    /// Number of elements.
+    pub fn elements(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Local size of a dimension; 1 where the slice lacks it.
+    pub fn size(&self, name: &str) -> usize {
+        self.names.iter().position(|n| **n == *name).map_or(1, |i| self.sizes[i])
+    }
+
+    /// Row-major stride of a dimension; 0 where the slice lacks it.
+    pub fn stride(&self, name: &str) -> usize {
+        let at = self.names.iter().position(|n| **n == *name);
+        at.map_or(0, |i| self.sizes[i + 1..].iter().product())
+    }
+
+    /// Strides of this slice along the dimensions of another, 0 where it lacks one.
+    pub fn strides_along(&self, other: &Self) -> Vec<usize> {
+        other.names.iter().map(|n| self.stride(n)).collect()
+    }
+}
+
+/// Merges neighbouring loops that all operands walk as one: `sizes` and, per operand, its strides.
+/// Loops of size 1 vanish; at least one loop remains.
+pub fn merge(sizes: &[usize], strides: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut out_sizes: Vec<usize> = Vec::new();
+    let mut out: Vec<Vec<usize>> = vec![Vec::new(); strides.len()];
+    for (i, &size) in sizes.iter().enumerate() {
+        if size == 1 {
+            continue;
+        }
+        let joins = !out_sizes.is_empty()
+            && strides.iter().zip(&out).all(|(s, o)| o.last() == Some(&(s[i] * size)));
+        if joins {
+            if let Some(last) = out_sizes.last_mut() {
+                *last *= size;
+            }
+            for (s, o) in strides.iter().zip(&mut out) {
+                if let Some(last) = o.last_mut() {
+                    *last = s[i];
+                }
+            }
+        } else {
+            out_sizes.push(size);
+            for (s, o) in strides.iter().zip(&mut out) {
+                o.push(s[i]);
+            }
+        }
+    }
+    if out_sizes.is_empty() {
+        out_sizes.push(1);
+        out.iter_mut().for_each(|o| o.push(1));
+    }
+    (out_sizes, out)
+}
+
+/// The offset of linear position `at` of the loops `sizes` under `strides`.
+pub fn offset(mut at: usize, sizes: &[usize], strides: &[usize]) -> usize {
+    let mut sum = 0;
+    for (&size, &stride) in sizes.iter().zip(strides).rev() {
+        sum += at % size * stride;
+        at /= size;
+    }
+    sum
+}

@@ -1,0 +1,297 @@
+//! Reverse-mode differentiation: appends the backward pass to a graph.
+//!
+//! For every node from the loss back, the gradient of the loss by its result is known (the sum of
+//! what its users contribute, named `grad/NAME`); [`contribution`] turns it into the gradient by
+//! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
+
+use super::op::{Element, Op, Phase, Reduction, Role};
+use super::{Context, Graph};
+use crate::index::{Idx as _, NodeId};
+use crate::layout::dims::{Name, Shape};
+
+/// Appends the gradients of `loss` by all parameters; fills `graph.gradients` in node order.
+pub fn differentiate(graph: &mut Graph, loss: NodeId) {
+    let count = loss.index() + 1;
+    let needs = depends_on_parameters(graph, count);
+    if !needs[loss.index()] {
+        return;
+    }
+    let mut parts: Vec<Vec<NodeId>> = vec![Vec::new(); count];
+    let cx = context(graph, loss);
+    let one = graph.constant(&cx, 1.0);
+    parts[loss.index()].push(one);
+    for i in (0..count).rev() {
+        let id = NodeId::new(i);
+        if parts[i].is_empty() || !needs[i] {
+            continue;
+        }
+        let gradient = total(graph, id, &parts[i]);
+        if id != loss {
+            name_gradient(graph, id, gradient);
+        }
+        let inputs = graph.node(id).inputs.clone();
+        for (k, &input) in inputs.iter().enumerate() {
+            if needs[input.index()] {
+                let cx = context(graph, input);
+                if let Some(part) = contribution(graph, &cx, id, k, gradient) {
+                    parts[input.index()].push(part);
+                }
+            }
+        }
+    }
+    let parameters =
+        (0..count).map(NodeId::new).filter(|&p| graph.node(p).role == Role::Parameter);
+    graph.gradients = parameters
+        .filter_map(|p| Some((p, graph.find(&format!("grad/{}", graph.node(p).name))?)))
+        .collect();
+}
+
+fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {
+    let mut needs = vec![false; count];
+    for i in 0..count {
+        let node = graph.node(NodeId::new(i));
+        let open = !matches!(node.op, Op::StopGradient);
+        needs[i] = node.role == Role::Parameter
+            || (open && node.inputs.iter().any(|input| needs[input.index()]));
+    }
+    needs
+}
+
+/// Where the parts of the gradient by `of` belong; the whole is `grad/NAME`.
+fn context(graph: &Graph, of: NodeId) -> Context {
+    let node = graph.node(of);
+    Context {
+        base: Name::from(format!("grad/{}/part", node.name)),
+        role: Role::Gradient,
+        phase: Phase::Backward,
+        span: node.span,
+    }
+}
+
+fn total(graph: &mut Graph, id: NodeId, parts: &[NodeId]) -> NodeId {
+    let cx = context(graph, id);
+    let mut sum = parts[0];
+    for &part in &parts[1..] {
+        sum = graph.elementwise(&cx, Element::Add, &[sum, part]);
+    }
+    sum
+}
+
+/// Calls the gradient `grad/NAME`. Where it is another tensor's gradient passed on unchanged, that
+/// one keeps its name; only a parameter's gradient becomes a node of its own.
+fn name_gradient(graph: &mut Graph, id: NodeId, gradient: NodeId) {
+    let cx = context(graph, id);
+    let name = Name::from(format!("grad/{}", graph.node(id).name));
+    let is_own = graph.node(gradient).name.starts_with(&*cx.base) && !graph.node(gradient).is_named;
+    if is_own {
+        graph.rename_node(gradient, &name, Role::Gradient);
+    } else if graph.node(id).role == Role::Parameter {
+        let shape = graph.shape(id).clone();
+        let copy = graph.add(&cx, Op::Elementwise(Element::Identity), vec![gradient], shape);
+        graph.rename_node(copy, &name, Role::Gradient);
+    }
+}
+
+/// The gradient by input `k` of node `id`, given the gradient `dy` by its result; `None` where the
+/// result does not vary with it. The result has the input's shape.
+fn contribution(
+    graph: &mut Graph,
+    cx: &Context,
+    id: NodeId,
+    k: usize,
+    dy: NodeId,
+) -> Option<NodeId> {
+    let node = graph.node(id).clone();
+    let input = node.inputs[k];
+    let target = graph.shape(input).clone();
+    match node.op {
+        Op::Elementwise(element) => elementwise(graph, cx, element, &node.inputs, id, k, dy),
+        Op::Einsum => Some(einsum_to(graph, cx, [dy, node.inputs[1 - k]], &target)),
+        Op::Reduce(Reduction::Sum) => Some(spread(graph, cx, dy, &target)),
+        Op::Reduce(Reduction::Mean) => {
+            let share = node.shape.elements() as f64 / target.elements() as f64;
+            let share = graph.constant(cx, share);
+            let scaled = graph.elementwise(cx, Element::Mul, &[dy, share]);
+            Some(spread(graph, cx, scaled, &target))
+        }
+        Op::Reduce(Reduction::Max | Reduction::Min) => {
+            let hit = graph.elementwise(cx, Element::Equal, &[input, id]);
+            Some(graph.elementwise(cx, Element::Mul, &[hit, dy]))
+        }
+        Op::Rename => Some(graph.add(cx, Op::Rename, vec![dy], target)),
+        Op::Source(_)
+        | Op::Constant(_)
+        | Op::StepNumber
+        | Op::Index
+        | Op::StopGradient
+        | Op::Assign => None,
+    }
+}
+
+fn elementwise(
+    graph: &mut Graph,
+    cx: &Context,
+    element: Element,
+    inputs: &[NodeId],
+    id: NodeId,
+    k: usize,
+    dy: NodeId,
+) -> Option<NodeId> {
+    use Element as E;
+    let target = graph.shape(inputs[k]).clone();
+    let x = inputs[0];
+    let full = match element {
+        E::Identity | E::Add => dy,
+        E::Sub if k == 0 => dy,
+        E::Neg | E::Sub => graph.elementwise(cx, E::Neg, &[dy]),
+        E::Mul => {
+            let other = inputs[1 - k];
+            let narrower = target.rank() < graph.shape(id).rank();
+            if narrower && !matches!(graph.node(other).op, Op::Constant(_)) {
+                return Some(einsum_to(graph, cx, [dy, other], &target));
+            }
+            graph.elementwise(cx, E::Mul, &[dy, other])
+        }
+        E::Div => {
+            let y = inputs[1];
+            let over = graph.elementwise(cx, E::Div, &[dy, y]);
+            if k == 0 {
+                over
+            } else {
+                let scaled = graph.elementwise(cx, E::Mul, &[over, id]);
+                graph.elementwise(cx, E::Neg, &[scaled])
+            }
+        }
+        E::Max | E::Min => {
+            // Where the two are equal the first takes the gradient whole.
+            let (a, b) = if element == E::Max { (1, 0) } else { (0, 1) };
+            let first = graph.elementwise(cx, E::LessEqual, &[inputs[a], inputs[b]]);
+            let zero = graph.constant(cx, 0.0);
+            let choice = if k == 0 { [first, dy, zero] } else { [first, zero, dy] };
+            graph.elementwise(cx, E::Select, &choice)
+        }
+        E::Select if k > 0 => {
+            let zero = graph.constant(cx, 0.0);
+            let choice = if k == 1 { [x, dy, zero] } else { [x, zero, dy] };
+            graph.elementwise(cx, E::Select, &choice)
+        }
+        E::Pow => power(graph, cx, inputs, id, k, dy),
+        E::Relu
+        | E::Exp
+        | E::Log
+        | E::Sqrt
+        | E::Rsqrt
+        | E::Square
+        | E::Abs
+        | E::Tanh
+        | E::Sigmoid
+        | E::Gelu
+        | E::OneMinusPower(_) => {
+            let slope = slope(graph, cx, element, x, id)?;
+            graph.elementwise(cx, E::Mul, &[dy, slope])
+        }
+        E::Heaviside
+        | E::Sign
+        | E::GeluSlope
+        | E::Equal
+        | E::Less
+        | E::LessEqual
+        | E::Select => return None,
+    };
+    Some(sum_to(graph, cx, full, &target))
+}
+
+/// The slope of a function of one number, from its argument `x` or its result `y`.
+fn slope(
+    graph: &mut Graph,
+    cx: &Context,
+    element: Element,
+    x: NodeId,
+    y: NodeId,
+) -> Option<NodeId> {
+    use Element as E;
+    let mut number = |graph: &mut Graph, c: f64| graph.constant(cx, c);
+    Some(match element {
+        E::Relu => graph.elementwise(cx, E::Heaviside, &[x]),
+        E::Exp => y,
+        E::Log => {
+            let one = number(graph, 1.0);
+            graph.elementwise(cx, E::Div, &[one, x])
+        }
+        E::Sqrt => {
+            let half = number(graph, 0.5);
+            graph.elementwise(cx, E::Div, &[half, y])
+        }
+        E::Rsqrt => {
+            let half = number(graph, -0.5);
+            let ratio = graph.elementwise(cx, E::Div, &[y, x]);
+            graph.elementwise(cx, E::Mul, &[ratio, half])
+        }
+        E::Square => {
+            let two = number(graph, 2.0);
+            graph.elementwise(cx, E::Mul, &[x, two])
+        }
+        E::Abs => graph.elementwise(cx, E::Sign, &[x]),
+        E::Tanh => {
+            let square = graph.elementwise(cx, E::Square, &[y]);
+            let one = number(graph, 1.0);
+            graph.elementwise(cx, E::Sub, &[one, square])
+        }
+        E::Sigmoid => {
+            let one = number(graph, 1.0);
+            let rest = graph.elementwise(cx, E::Sub, &[one, y]);
+            graph.elementwise(cx, E::Mul, &[y, rest])
+        }
+        E::Gelu => graph.elementwise(cx, E::GeluSlope, &[x]),
+        _ => return None,
+    })
+}
+
+fn power(
+    graph: &mut Graph,
+    cx: &Context,
+    inputs: &[NodeId],
+    id: NodeId,
+    k: usize,
+    dy: NodeId,
+) -> NodeId {
+    use Element as E;
+    let (x, y) = (inputs[0], inputs[1]);
+    let slope = if k == 0 {
+        let one = graph.constant(cx, 1.0);
+        let less = graph.elementwise(cx, E::Sub, &[y, one]);
+        let lower = graph.elementwise(cx, E::Pow, &[x, less]);
+        graph.elementwise(cx, E::Mul, &[y, lower])
+    } else {
+        let log = graph.elementwise(cx, E::Log, &[x]);
+        graph.elementwise(cx, E::Mul, &[id, log])
+    };
+    graph.elementwise(cx, E::Mul, &[dy, slope])
+}
+
+/// Sums away the dimensions that `target` lacks, adds those that `from` lacks.
+fn sum_to(graph: &mut Graph, cx: &Context, from: NodeId, target: &Shape) -> NodeId {
+    let shape = graph.shape(from);
+    let extra = shape.dims().iter().any(|d| !target.has(&d.name));
+    if !extra {
+        return spread(graph, cx, from, target);
+    }
+    let kept = target.filter(|d| shape.has(&d.name));
+    let sum = graph.add(cx, Op::Reduce(Reduction::Sum), vec![from], kept);
+    spread(graph, cx, sum, target)
+}
+
+/// Broadcasts to `target`, whose dimensions hold all of `from`'s.
+fn spread(graph: &mut Graph, cx: &Context, from: NodeId, target: &Shape) -> NodeId {
+    if graph.shape(from) == target {
+        return from;
+    }
+    graph.add(cx, Op::Elementwise(Element::Identity), vec![from], target.clone())
+}
+
+/// The product of `factors` summed to `target`; dimensions that no factor has are broadcast.
+fn einsum_to(graph: &mut Graph, cx: &Context, factors: [NodeId; 2], target: &Shape) -> NodeId {
+    let present = target.filter(|d| factors.iter().any(|&f| graph.shape(f).has(&d.name)));
+    let product = graph.add(cx, Op::Einsum, factors.to_vec(), present);
+    spread(graph, cx, product, target)
+}

@@ -1,0 +1,166 @@
+//! The graph: whole tensors with named dimensions, before any processor is thought of.
+//!
+//! Nodes stand in an order in which every node follows its inputs. A training study's graph holds
+//! the forward pass, then the backward pass (`autodiff.rs`), then the update (`optimizer.rs`).
+
+pub mod op;
+pub mod init;
+pub mod models;
+pub mod autodiff;
+pub mod optimizer;
+pub mod options;
+pub mod expr;
+pub mod build;
+
+use crate::diag::Span;
+use crate::index::{IdVec, NodeId};
+use crate::layout::dims::{Name, Shape};
+use op::{Dtype, Element, Op, Phase, Role};
+use std::collections::BTreeMap;
+
+/// One operation and the tensor it makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What it computes.
+    pub op: Op,
+    /// From what.
+    pub inputs: Vec<NodeId>,
+    /// Shape of the result.
+    pub shape: Shape,
+    /// Name of the result, unique in the graph.
+    pub name: Name,
+    /// What the result is in the study.
+    pub role: Role,
+    /// The part of the step it belongs to.
+    pub phase: Phase,
+    /// The place in the text that asked for it.
+    pub span: Span,
+    /// Whether the user wrote the name (or could have: presets), not the engine.
+    pub is_named: bool,
+}
+
+/// All nodes of a study.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    nodes: IdVec<NodeId, Node>,
+    by_name: BTreeMap<Name, NodeId>,
+    counters: BTreeMap<Name, u32>,
+    /// The loss, if the study has one.
+    pub loss: Option<NodeId>,
+    /// Gradient of each parameter, once differentiated.
+    pub gradients: Vec<(NodeId, NodeId)>,
+    /// How numbers are stored.
+    pub dtype: Dtype,
+}
+
+/// What a node under construction belongs to; see [`Graph::add`].
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Name that derived names start with: `h` makes `h/1`, `h/2`, …
+    pub base: Name,
+    /// Role of the tensors made.
+    pub role: Role,
+    /// Phase of the nodes made.
+    pub phase: Phase,
+    /// Place in the text.
+    pub span: Span,
+}
+
+impl Graph {
+    /// All nodes, inputs before users.
+    pub const fn nodes(&self) -> &IdVec<NodeId, Node> {
+        &self.nodes
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id]
+    }
+
+    /// The shape of a node's result.
+    pub fn shape(&self, id: NodeId) -> &Shape {
+        &self.nodes[id].shape
+    }
+
+    /// The node that makes the tensor of this name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Appends an unnamed node: it is called `base/1`, `base/2`, …
+    pub fn add(&mut self, cx: &Context, op: Op, inputs: Vec<NodeId>, shape: Shape) -> NodeId {
+        let name = loop {
+            let count = self.counters.entry(Name::clone(&cx.base)).or_insert(0);
+            *count += 1;
+            let name = Name::from(format!("{}/{count}", cx.base));
+            if !self.by_name.contains_key(&name) {
+                break name;
+            }
+        };
+        self.push(Node {
+            op,
+            inputs,
+            shape,
+            name,
+            role: cx.role,
+            phase: cx.phase,
+            span: cx.span,
+            is_named: false,
+        })
+    }
+
+    /// Appends a node that brings its own name, which must be new.
+    pub fn push(&mut self, node: Node) -> NodeId {
+        let name = Name::clone(&node.name);
+        let id = self.nodes.push(node);
+        self.by_name.insert(name, id);
+        id
+    }
+
+    /// An element-wise node over the union of its inputs' dimensions.
+    pub fn elementwise(&mut self, cx: &Context, element: Element, inputs: &[NodeId]) -> NodeId {
+        let shape = self.broadcast_shape(inputs);
+        self.add(cx, Op::Elementwise(element), inputs.to_vec(), shape)
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, cx: &Context, value: f64) -> NodeId {
+        self.add(cx, Op::Constant(value), Vec::new(), Shape::scalar())
+    }
+
+    /// The shape that inputs broadcast to: the one whose dimensions hold all others' in its own
+    /// order, if there is one, else the first's dimensions followed by the new ones of the rest.
+    pub fn broadcast_shape(&self, inputs: &[NodeId]) -> Shape {
+        let union = inputs.iter().fold(Shape::scalar(), |s, &i| s.union(self.shape(i)));
+        let widest = inputs.iter().map(|&i| self.shape(i)).find(|s| s.rank() == union.rank());
+        widest.cloned().unwrap_or(union)
+    }
+
+    /// Gives an unnamed node the name the user assigned it.
+    pub fn rename_node(&mut self, id: NodeId, name: &Name, role: Role) {
+        let node = &mut self.nodes[id];
+        self.by_name.remove(&node.name);
+        node.name = Name::clone(name);
+        node.role = role;
+        node.is_named = true;
+        self.by_name.insert(Name::clone(name), id);
+    }
+
+    /// Sets the initial value of a source.
+    pub fn set_init(&mut self, id: NodeId, init: op::Init) {
+        self.nodes[id].op = Op::Source(init);
+    }
+
+    /// Who uses each node's result.
+    pub fn users(&self) -> IdVec<NodeId, Vec<NodeId>> {
+        let mut users: IdVec<NodeId, Vec<NodeId>> = self.nodes.iter().map(|_| Vec::new()).collect();
+        for (id, node) in self.nodes.entries() {
+            for &input in &node.inputs {
+                if users[input].last() != Some(&id) {
+                    users[input].push(id);
+                }
+            }
+        }
+        users
+    }
+}

@@ -1,0 +1,48 @@
+//! Presets: models by name. Each is study text, built like any model written out, so a preset and
+//! its written-out form cannot differ.
+
+mod mlp;
+mod two_layer;
+
+use crate::diag::{Code, Diagnostic, Hint, nearest};
+use crate::spec::ast::{Ident, Opt};
+
+/// A preset: its name, what it is, and the text it stands for.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// The name after `model`.
+    pub name: &'static str,
+    /// One sentence for menus and the reference.
+    pub about: &'static str,
+    /// The options it takes, with their defaults.
+    pub options: &'static str,
+    expand: fn(&[Opt], &mut Vec<Diagnostic>) -> String,
+}
+
+/// All presets.
+pub const PRESETS: &[Preset] = &[two_layer::PRESET, mlp::PRESET];
+
+/// The text a `model` statement stands for: `dims`, `input`, `param` and assignments.
+pub fn expand(
+    preset: &Ident,
+    options: &[Opt],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<String> {
+    if let Some(found) = PRESETS.iter().find(|p| p.name == preset.text) {
+        return Some((found.expand)(options, diagnostics));
+    }
+    let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
+    let mut d = Diagnostic::error(
+        Code::UnknownPreset,
+        preset.span,
+        format!("there is no preset `{}`; known are {}", preset.text, names.join(", ")),
+    );
+    if let Some(near) = nearest(&preset.text, names.iter().copied()) {
+        d = d.hint(Hint::edit(format!("write `{near}`"), preset.span, near));
+    }
+    diagnostics.push(d);
+    None
+}
+
+/// The largest size a dimension may have.
+pub const MAX_SIZE: u64 = 1 << 40;

@@ -1,0 +1,208 @@
+//! Graph × layout rules × mesh → a layout for every tensor, or every reason why not.
+//!
+//! As in Mesh-TensorFlow the layout of a tensor follows from its dimension names alone: two tensors
+//! that share a dimension are cut alike along it.
+
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::Graph;
+use crate::index::{IdVec, NodeId, TensorAxis};
+use crate::layout::dims::{Dimension, Name};
+use crate::layout::mesh::Mesh;
+use crate::layout::rules::LayoutRules;
+use crate::layout::tensor::{LayoutError, TensorLayout};
+use std::collections::BTreeMap;
+
+/// The settled layout of every node's tensor; `None` where it would be illegal.
+pub type Layouts = IdVec<NodeId, Option<TensorLayout>>;
+
+/// Places in the text that layout messages point to.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The rule of each tensor dimension.
+    pub rules: BTreeMap<Name, Span>,
+    /// The size of each tensor dimension.
+    pub dims: BTreeMap<String, Span>,
+}
+
+/// Lays out every tensor and reports each broken rule once.
+pub fn resolve(
+    graph: &Graph,
+    rules: &LayoutRules,
+    mesh: &Mesh,
+    places: &Places,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Layouts {
+    let mut problems = Problems { rules, mesh, places, seen: Vec::new() };
+    let layouts = graph.nodes().iter().map(|node| {
+        let layout = rules.tensor_layout(&node.shape, mesh);
+        layout.map_err(|error| problems.note(&node.name, node.shape.dims(), error)).ok()
+    });
+    let layouts = layouts.collect();
+    problems.report(diagnostics);
+    warn_unmatched(graph, rules, mesh, places, diagnostics);
+    layouts
+}
+
+/// One broken rule and the tensors that break it.
+struct Problem {
+    error: LayoutError,
+    dims: Vec<Dimension>,
+    tensors: Vec<Name>,
+}
+
+struct Problems<'a> {
+    rules: &'a LayoutRules,
+    mesh: &'a Mesh,
+    places: &'a Places,
+    seen: Vec<Problem>,
+}
+
+impl Problems<'_> {
+    fn note(&mut self, tensor: &Name, dims: &[Dimension], error: LayoutError) {
+        let at = |axis: TensorAxis| dims[usize::from(axis.0)].clone();
+        let involved = match error {
+            LayoutError::AxisTwice(_, first, second) => vec![at(first), at(second)],
+            LayoutError::NotDivisible(axis) => vec![at(axis)],
+            LayoutError::SplitAndPartial(_) => Vec::new(),
+        };
+        let kind = std::mem::discriminant(&error);
+        let same = |p: &&mut Problem| {
+            std::mem::discriminant(&p.error) == kind
+                && p.dims.len() == involved.len()
+                && p.dims.iter().all(|d| involved.contains(d))
+        };
+        match self.seen.iter_mut().find(same) {
+            Some(problem) => problem.tensors.push(Name::clone(tensor)),
+            None => self.seen.push(Problem {
+                error,
+                dims: involved,
+                tensors: vec![Name::clone(tensor)],
+            }),
+        }
+    }
+
+    fn report(&self, diagnostics: &mut Vec<Diagnostic>) {
+        for problem in &self.seen {
+            match (&problem.error, problem.dims.as_slice()) {
+                (LayoutError::AxisTwice(axis, ..), [first, second]) => {
+                    let mesh_dim = &*self.mesh.dim(*axis).name;
+                    diagnostics.push(self.axis_twice(problem, first, second, mesh_dim));
+                }
+                (LayoutError::NotDivisible(_), [dim]) => {
+                    diagnostics.push(self.not_divisible(problem, dim));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn rule_span(&self, dim: &str) -> Span {
+        self.places.rules.get(dim).copied().unwrap_or_default()
+    }
+
+    fn axis_twice(
+        &self,
+        problem: &Problem,
+        first: &Dimension,
+        second: &Dimension,
+        mesh_dim: &str,
+    ) -> Diagnostic {
+        if first.name == second.name {
+            return Diagnostic::error(
+                Code::MeshDimensionTwice,
+                self.rule_span(&first.name),
+                format!("the rule of `{}` names the mesh dimension `{mesh_dim}` twice", first.name),
+            );
+        }
+        let (a, b) = (&first.name, &second.name);
+        let span = self.rule_span(b);
+        let message = format!(
+            "{} cannot be laid out: its dimensions `{a}` and `{b}` both go to the mesh dimension `{mesh_dim}`{}",
+            problem.tensors[0],
+            others(&problem.tensors[1..]),
+        );
+        let mut d = Diagnostic::error(Code::MeshDimensionTwice, span, message);
+        let free = self.mesh.dims().iter().find(|m| {
+            self.rules.rules().iter().all(|r| !r.mesh_dims.contains(&m.name))
+                && second.size.is_multiple_of(m.size)
+        });
+        if let Some(free) = free {
+            let mend = format!("{b}:{}", free.name);
+            d = d.hint(Hint::edit(format!("split `{b}` over `{}` instead", free.name), span, mend));
+        }
+        d.hint(Hint::edit(format!("leave `{b}` whole"), span, ""))
+            .hint(Hint::edit(format!("leave `{a}` whole"), self.rule_span(a), ""))
+    }
+
+    fn not_divisible(&self, problem: &Problem, dim: &Dimension) -> Diagnostic {
+        let axes = self.rules.mesh_axes(&dim.name, self.mesh);
+        let parts = self.mesh.group_size(&axes);
+        let below = dim.size / parts * parts;
+        let above = below + parts;
+        let sizes = if below > 0 { format!("{below} or {above}") } else { above.to_string() };
+        let span = self.rule_span(&dim.name);
+        let message = format!(
+            "{} cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); the nearest sizes that do are {sizes}{}",
+            problem.tensors[0],
+            dim.name,
+            dim.size,
+            parts,
+            self.mesh.names(&axes),
+            dim.size % parts,
+            others(&problem.tensors[1..]),
+        );
+        let mut d = Diagnostic::error(Code::NotDivisible, span, message);
+        if let Some(&place) = self.places.dims.get(&*dim.name) {
+            for size in [above, below].into_iter().filter(|&s| s > 0) {
+                let replacement = format!("{}:{size}", dim.name);
+                d = d.hint(Hint::edit(format!("set `{}` to {size}", dim.name), place, replacement));
+            }
+        }
+        d.hint(Hint::edit(format!("leave `{}` whole", dim.name), span, ""))
+    }
+}
+
+fn others(tensors: &[Name]) -> String {
+    match tensors {
+        [] => String::new(),
+        [one] => format!("; so does {one}"),
+        [one, two] => format!("; so do {one} and {two}"),
+        [one, rest @ ..] => format!("; so do {one} and {} more tensors", rest.len()),
+    }
+}
+
+fn warn_unmatched(
+    graph: &Graph,
+    rules: &LayoutRules,
+    mesh: &Mesh,
+    places: &Places,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let dims: Vec<&str> = {
+        let all = graph.nodes().iter().flat_map(|n| n.shape.dims()).map(|d| &*d.name);
+        all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    };
+    let mesh_dims: Vec<&str> = mesh.dims().iter().map(|d| &*d.name).collect();
+    for rule in rules.rules() {
+        let span = places.rules.get(&rule.dim).copied().unwrap_or_default();
+        let rest: Vec<&str> = rule.mesh_dims.iter().map(|m| &**m).collect();
+        let rest = rest.join("+");
+        if !dims.is_empty() && !dims.contains(&&*rule.dim) {
+            let message = format!("the rule matches nothing: no tensor has the dimension `{}`", rule.dim);
+            let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
+            if let Some(near) = crate::diag::nearest(&rule.dim, dims.iter().copied()) {
+                d = d.hint(Hint::edit(format!("write `{near}`"), span, format!("{near}:{rest}")));
+            }
+            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+        }
+        for name in rule.mesh_dims.iter().filter(|m| mesh.axis(m).is_none()) {
+            let message = format!("the rule matches nothing: the mesh has no dimension `{name}`");
+            let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
+            if let Some(near) = crate::diag::nearest(name, mesh_dims.iter().copied()) {
+                let mend = format!("{}:{near}", rule.dim);
+                d = d.hint(Hint::edit(format!("write `{near}`"), span, mend));
+            }
+            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The Checker: the grammar of Programs. It walks one as a [`MeshImpl`] that knows layouts only and
+//! stops at the first step whose layouts do not follow from its inputs'.
+
+use super::collective::Collective;
+use super::program::{Program, Step, Work};
+use super::run::{MeshImpl, run};
+use super::tape::Instr;
+use crate::graph::op::Phase;
+use crate::index::{IdVec, MeshAxis, ValueId};
+use crate::layout::dims::Name;
+use crate::layout::tensor::{Combine, TensorLayout};
+
+/// What is wrong with a Program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation(pub String);
+
+/// Checks every step of a Program.
+pub fn check(program: &Program) -> Result<(), Violation> {
+    let mut alive: IdVec<ValueId, bool> = program.values.iter().map(|_| false).collect();
+    for &source in &program.sources {
+        alive[source] = true;
+    }
+    let mut checker = Checker { program, alive };
+    run(program, Phase::Update, &mut checker)?;
+    match program.loss {
+        Some(loss) if !checker.alive[loss] => Err(Violation("the loss was freed".to_owned())),
+        Some(loss) if !program.values[loss].layout.is_settled() => {
+            Err(Violation("the loss is not settled".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+struct Checker<'p> {
+    program: &'p Program,
+    alive: IdVec<ValueId, bool>,
+}
+
+type Splits = Vec<(Name, Vec<MeshAxis>)>;
+
+impl Checker<'_> {
+    fn read(&self, index: usize, step: &Step) -> Result<(), Violation> {
+        match step.inputs.iter().find(|&&v| !self.alive[v]) {
+            Some(&v) => Err(self.fault(index, &format!("reads {v:?}, which is not there"))),
+            None => Ok(()),
+        }
+    }
+
+    fn make(&mut self, index: usize, step: &Step) -> Result<ValueId, Violation> {
+        let output = step.output.ok_or_else(|| self.fault(index, "makes nothing"))?;
+        if std::mem::replace(&mut self.alive[output], true) {
+            return Err(self.fault(index, "makes a value that is there already"));
+        }
+        Ok(output)
+    }
+
+    fn fault(&self, index: usize, what: &str) -> Violation {
+        let step = &self.program.steps[index];
+        let name = step.output.map_or("", |o| &self.program.values[o].name);
+        Violation(format!("step {index} ({name}): {what}"))
+    }
+
+    fn layout(&self, value: ValueId) -> &TensorLayout {
+        &self.program.values[value].layout
+    }
+
+    /// The splits of all inputs' and the output's dimensions; they must agree.
+    fn splits(&self, index: usize, step: &Step, output: ValueId) -> Result<Splits, Violation> {
+        let mut all: Splits = Vec::new();
+        for &value in step.inputs.iter().chain([&output]) {
+            let v = &self.program.values[value];
+            for (d, axes) in v.shape.dims().iter().zip(v.layout.splits()) {
+                match all.iter().find(|(n, _)| *n == d.name) {
+                    Some((_, same)) if same == axes => {}
+                    Some(_) => {
+                        let what = format!("`{}` is split in two ways", d.name);
+                        return Err(self.fault(index, &what));
+                    }
+                    None => all.push((Name::clone(&d.name), axes.clone())),
+                }
+            }
+        }
+        let mut axes: Vec<MeshAxis> = all.iter().flat_map(|(_, a)| a).copied().collect();
+        axes.sort_unstable();
+        if axes.windows(2).any(|w| w[0] == w[1]) {
+            return Err(self.fault(index, "one mesh dimension splits two dimensions"));
+        }
+        Ok(all)
+    }
+
+    fn expect_partial(
+        &self,
+        index: usize,
+        output: ValueId,
+        mut expected: Vec<(MeshAxis, Combine)>,
+    ) -> Result<(), Violation> {
+        expected.sort_unstable();
+        if self.layout(output).partial() == expected {
+            return Ok(());
+        }
+        let what = format!(
+            "partial values {:?} expected, {:?} stated",
+            expected,
+            self.layout(output).partial()
+        );
+        Err(self.fault(index, &what))
+    }
+
+    /// Axes over which the dimensions that the output lacks are split.
+    fn contracted(&self, splits: &Splits, output: ValueId) -> Vec<MeshAxis> {
+        let shape = &self.program.values[output].shape;
+        let gone = splits.iter().filter(|(n, _)| !shape.has(n)).flat_map(|(_, a)| a);
+        gone.copied().filter(|&a| self.program.mesh.size(a) > 1).collect()
+    }
+
+    fn tape(&self, index: usize, step: &Step, output: ValueId) -> Result<(), Violation> {
+        let Work::Tape(tape) = &step.work else { return Ok(()) };
+        for (at, instr) in tape.code().iter().enumerate() {
+            let (registers, load): (Vec<u16>, Option<u16>) = match *instr {
+                Instr::Load(k) => (vec![], Some(k)),
+                Instr::One(_, a) => (vec![a], None),
+                Instr::Two(_, a, b) => (vec![a, b], None),
+                Instr::Three(_, a, b, c) => (vec![a, b, c], None),
+                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) => (vec![], None),
+            };
+            let bad = registers.iter().any(|&r| usize::from(r) >= at)
+                || load.is_some_and(|k| usize::from(k) >= step.inputs.len());
+            if bad {
+                return Err(self.fault(index, "an instruction reads what is not there yet"));
+            }
+        }
+        // All partial inputs are partial alike, and so is the result.
+        let mut partial: Vec<&[(MeshAxis, Combine)]> =
+            step.inputs.iter().map(|&i| self.layout(i).partial()).collect();
+        partial.retain(|p| !p.is_empty());
+        let first = partial.first().map_or(&[][..], |p| *p);
+        if partial.iter().any(|p| *p != first) {
+            return Err(self.fault(index, "inputs are partial over different mesh dimensions"));
+        }
+        self.expect_partial(index, output, first.to_vec())
+    }
+}
+
+impl MeshImpl for Checker<'_> {
+    type Error = Violation;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Violation> {
+        self.read(index, step)?;
+        let output = self.make(index, step)?;
+        if step.work == Work::Rename {
+            let (from, to) = (self.layout(step.inputs[0]), self.layout(output));
+            return if from == to { Ok(()) } else { Err(self.fault(index, "changes the layout")) };
+        }
+        let splits = self.splits(index, step, output)?;
+        let mut expected: Vec<(MeshAxis, Combine)> = Vec::new();
+        match &step.work {
+            Work::Tape(_) => return self.tape(index, step, output),
+            Work::Reduce(reduction) => {
+                let axes = self.contracted(&splits, output);
+                expected.extend(axes.iter().map(|&a| (a, reduction.combine())));
+            }
+            Work::Einsum => {
+                let axes = self.contracted(&splits, output);
+                expected.extend(axes.iter().map(|&a| (a, Combine::Sum)));
+            }
+            Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => {}
+        }
+        for &input in &step.inputs {
+            expected.extend(self.layout(input).partial());
+        }
+        self.expect_partial(index, output, expected)
+    }
+
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Violation> {
+        self.read(index, step)?;
+        let output = self.make(index, step)?;
+        let from = &self.program.values[step.inputs[0]];
+        match collective.retype(&from.layout, &from.shape, &self.program.mesh) {
+            Ok(layout) if layout == *self.layout(output) => Ok(()),
+            Ok(_) => Err(self.fault(index, "the stated layout is not what the collective makes")),
+            Err(e) => Err(self.fault(index, &format!("the collective does not fit: {e:?}"))),
+        }
+    }
+
+    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Violation> {
+        let ok = self.program.sources.contains(&target)
+            && self.alive[new]
+            && self.layout(target) == self.layout(new);
+        if ok { Ok(()) } else { Err(Violation(format!("{target:?} cannot become {new:?}"))) }
+    }
+
+    fn free(&mut self, value: ValueId) -> Result<(), Violation> {
+        if std::mem::replace(&mut self.alive[value], false) {
+            Ok(())
+        } else {
+            Err(Violation(format!("{value:?} is freed and was not there")))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a collective is there, in words, from the Program alone (and the user's rules by name).
+
+use super::collective::{Collective, CollectiveKind};
+use super::program::{Program, Step, Work};
+use crate::graph::Graph;
+use crate::graph::op::Op;
+use crate::index::{Idx as _, MeshAxis, TensorAxis, ValueId};
+use crate::layout::dims::Name;
+use crate::layout::rules::LayoutRules;
+use crate::layout::tensor::Combine;
+
+/// The cause of a collective.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    /// The tensor dimensions that caused it: summed, gathered, moved or split.
+    pub dims: Vec<Name>,
+    /// The cause as a sentence.
+    pub text: String,
+}
+
+/// Explains a collective step; `None` for any other.
+pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> Option<Why> {
+    let Work::Collective(collective) = &step.work else { return None };
+    let input = *step.inputs.first()?;
+    let teller = Teller { program, graph, rules, step, collective, input };
+    Some(match collective.kind {
+        CollectiveKind::Allreduce(combine) => teller.settles(combine, None),
+        CollectiveKind::Reducescatter(combine, to) => teller.settles(combine, Some(to)),
+        CollectiveKind::Allgather(from) => {
+            teller.moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0]))
+        }
+        CollectiveKind::Allsplit(to) => teller
+            .moves(&[to], |t, _| format!("each processor keeps its own block along `{}`", t[0])),
+        CollectiveKind::Alltoall(from, to) => teller.moves(&[from, to], |t, n| {
+            format!("its {n} blocks along `{}` are traded for blocks along `{}`", t[0], t[1])
+        }),
+    })
+}
+
+struct Teller<'a> {
+    program: &'a Program,
+    graph: &'a Graph,
+    rules: &'a LayoutRules,
+    step: &'a Step,
+    collective: &'a Collective,
+    input: ValueId,
+}
+
+impl Teller<'_> {
+    fn dim(&self, axis: TensorAxis) -> Name {
+        Name::clone(&self.program.values[self.input].shape.dims()[axis.index()].name)
+    }
+
+    fn axes(&self) -> String {
+        self.program.mesh.names(&self.collective.axes)
+    }
+
+    fn group(&self) -> u64 {
+        self.program.mesh.group_size(&self.collective.axes)
+    }
+
+    /// The user's rules for these dimensions, as written.
+    fn rules(&self, dims: &[Name]) -> String {
+        let text = |d: &Name| {
+            let rule = self.rules.rules().iter().find(|r| r.dim == *d)?;
+            let mesh_dims: Vec<&str> = rule.mesh_dims.iter().map(|m| &**m).collect();
+            Some(format!("{d}:{}", mesh_dims.join("+")))
+        };
+        let found: Vec<String> = dims.iter().filter_map(text).collect();
+        match found.as_slice() {
+            [] => "the layout".to_owned(),
+            [one] => format!("the rule {one}"),
+            many => format!("the rules {}", many.join(" and ")),
+        }
+    }
+
+    /// Dimensions whose pending combination this collective settles: those split by its axes.
+    fn settled_dims(&self) -> Vec<Name> {
+        let touches = |d: &Name| {
+            let axes: Vec<MeshAxis> = self.rules.mesh_axes(d, &self.program.mesh);
+            axes.iter().any(|a| self.collective.axes.contains(a))
+        };
+        let pending = &self.program.values[self.input].pending;
+        let own: Vec<Name> = pending.iter().filter(|d| touches(d)).cloned().collect();
+        if own.is_empty() { pending.clone() } else { own }
+    }
+
+    fn settles(&self, combine: Combine, to: Option<TensorAxis>) -> Why {
+        let dims = self.settled_dims();
+        let tensor = &self.program.values[self.input].name;
+        let listed: Vec<String> = dims.iter().map(|d| format!("`{d}`")).collect();
+        let (does, parts, adds) = match combine {
+            Combine::Sum => ("sums over", "a summand", "adds them up"),
+            Combine::Max => ("takes the greatest over", "a candidate", "takes the greatest"),
+            Combine::Min => ("takes the least over", "a candidate", "takes the least"),
+        };
+        let end = match to {
+            None => "on all of them".to_owned(),
+            Some(to) => format!("and leaves each its block along `{}`", self.dim(to)),
+        };
+        let text = format!(
+            "{tensor} {does} {}, which {} splits over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
+            listed.join(" and "),
+            self.rules(&dims),
+            self.axes(),
+            self.group(),
+            self.collective.kind.title(),
+        );
+        Why { dims, text }
+    }
+
+    fn moves(&self, axes: &[TensorAxis], what: impl Fn(&[Name], u64) -> String) -> Why {
+        let dims: Vec<Name> = axes.iter().map(|&a| self.dim(a)).collect();
+        let tensor = &self.program.values[self.input].name;
+        let user = self.graph.node(self.step.node);
+        let own = self.program.values[self.input].node == self.step.node;
+        let cause = if own && matches!(user.op, Op::Rename) {
+            format!("{tensor} is laid out anew under its new dimension names by {}", self.rules(&self.all_dims()))
+        } else if own {
+            format!("{tensor} is brought into the layout that {} gives it", self.rules(&self.all_dims()))
+        } else {
+            format!(
+                "in the operation that makes {}, `{}` already splits another dimension, so {tensor} has to make way",
+                user.name,
+                self.axes()
+            )
+        };
+        let text = format!("{cause}: {}, over `{}`.", what(&dims, self.group()), self.axes());
+        Why { dims, text }
+    }
+
+    fn all_dims(&self) -> Vec<Name> {
+        let shape = &self.program.values[self.input].shape;
+        shape.dims().iter().map(|d| Name::clone(&d.name)).collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! How layouts pass through operations: which layout an operation wants of its operands, and which
+//! its result then has. Lowering, the planning of lazy sums and the Checker all ask here.
+//!
+//! Splits: within one operation a mesh dimension may split only one dimension of the union of its
+//! operands' dimensions. Partial sums: they pass through linear operations, if every other operand
+//! is the same on all processors that hold summands.
+
+use crate::graph::op::{Element, Op};
+use crate::graph::{Graph, Node};
+use crate::index::{MeshAxis, NodeId};
+use crate::layout::dims::{Name, Shape};
+use crate::layout::mesh::Mesh;
+use crate::layout::tensor::{Combine, TensorLayout};
+use crate::resolve::Layouts;
+
+/// The splits of one operation: mesh axes per dimension of the union of its operands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Splits {
+    dims: Vec<(Name, Vec<MeshAxis>)>,
+}
+
+impl Splits {
+    /// The splits an operation works under: those of the settled layouts of its result and its
+    /// operands, less the ones that clash; a clash is decided in favour of the result's
+    /// dimensions, then of the first operand's. A rename works under its operand's alone.
+    pub fn of(graph: &Graph, id: NodeId, layouts: &Layouts) -> Self {
+        let node = graph.node(id);
+        let mut out = Self::default();
+        if node.op != Op::Rename {
+            out.claim(&node.shape, layouts[id].as_ref());
+        }
+        for &input in &node.inputs {
+            out.claim(graph.shape(input), layouts[input].as_ref());
+        }
+        out
+    }
+
+    /// Takes over the splits of the dimensions not seen yet, as far as their axes are free.
+    fn claim(&mut self, shape: &Shape, layout: Option<&TensorLayout>) {
+        let Some(layout) = layout else { return };
+        for (d, axes) in shape.dims().iter().zip(layout.splits()) {
+            if self.dims.iter().all(|(n, _)| *n != d.name) {
+                let axes = axes.iter().copied().filter(|&a| !self.uses(a)).collect();
+                self.dims.push((Name::clone(&d.name), axes));
+            }
+        }
+    }
+
+    fn get(&self, name: &str) -> &[MeshAxis] {
+        self.dims.iter().find(|(n, _)| **n == *name).map_or(&[], |(_, axes)| axes)
+    }
+
+    /// Whether a mesh axis splits any dimension here.
+    pub fn uses(&self, axis: MeshAxis) -> bool {
+        self.dims.iter().any(|(_, axes)| axes.contains(&axis))
+    }
+
+    /// The settled layout of an operand of this shape.
+    pub fn operand(&self, shape: &Shape, mesh: &Mesh) -> Option<TensorLayout> {
+        let split = shape.dims().iter().map(|d| self.get(&d.name).to_vec()).collect();
+        TensorLayout::new(split, Vec::new(), shape, mesh).ok()
+    }
+
+    /// Mesh axes (of more than one processor) over which dimensions that the result lacks are
+    /// split, and those dimensions.
+    fn contracted(&self, result: &Shape, mesh: &Mesh) -> (Vec<MeshAxis>, Vec<Name>) {
+        let gone = self.dims.iter().filter(|(n, _)| !result.has(n));
+        let (mut axes, mut names) = (Vec::new(), Vec::new());
+        for (name, split) in gone {
+            let real: Vec<MeshAxis> = split.iter().copied().filter(|&a| mesh.size(a) > 1).collect();
+            if !real.is_empty() {
+                names.push(Name::clone(name));
+                axes.extend(real);
+            }
+        }
+        (axes, names)
+    }
+}
+
+/// The layout an operation leaves its result in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Splits and partial values.
+    pub layout: TensorLayout,
+    /// The dimensions that this operation itself combined partially.
+    pub contracted: Vec<Name>,
+}
+
+/// The result's layout when the operands are laid out as `splits` says and hold the given partial
+/// values; `Err` lists the operands that must settle first.
+pub fn outcome(
+    graph: &Graph,
+    node: &Node,
+    splits: &Splits,
+    partial: &[&[(MeshAxis, Combine)]],
+    mesh: &Mesh,
+) -> Result<Outcome, Vec<usize>> {
+    let pending: Vec<usize> = (0..partial.len()).filter(|&k| !partial[k].is_empty()).collect();
+    let passed: Vec<(MeshAxis, Combine)> = match pending.as_slice() {
+        [] => Vec::new(),
+        [first, ..] if passes(node, splits, partial, &pending) => partial[*first].to_vec(),
+        _ => return Err(pending),
+    };
+    let build = |axes: Vec<MeshAxis>, combine: Combine, contracted: Vec<Name>| {
+        let split = node.shape.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
+        let all = passed.iter().copied().chain(axes.iter().map(|&a| (a, combine))).collect();
+        let layout = TensorLayout::new(split, all, &node.shape, mesh).map_err(|_| pending.clone())?;
+        Ok(Outcome { layout, contracted })
+    };
+    match &node.op {
+        Op::Einsum => {
+            let (axes, names) = splits.contracted(&node.shape, mesh);
+            build(axes, Combine::Sum, names)
+        }
+        Op::Reduce(reduction) => {
+            let (axes, names) = splits.contracted(&node.shape, mesh);
+            build(axes, reduction.combine(), names)
+        }
+        Op::Rename => {
+            let from = graph.shape(node.inputs[0]);
+            let split = from.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
+            let layout = TensorLayout::new(split, passed, &node.shape, mesh).map_err(|_| pending)?;
+            Ok(Outcome { layout, contracted: Vec::new() })
+        }
+        Op::Elementwise(_)
+        | Op::StopGradient
+        | Op::Assign
+        | Op::Source(_)
+        | Op::Constant(_)
+        | Op::StepNumber
+        | Op::Index => build(Vec::new(), Combine::Sum, Vec::new()),
+    }
+}
+
+/// Whether the pending operands' partial values may pass through the operation.
+fn passes(
+    node: &Node,
+    splits: &Splits,
+    partial: &[&[(MeshAxis, Combine)]],
+    pending: &[usize],
+) -> bool {
+    let first = partial[pending[0]];
+    let is_sum = first.iter().all(|p| p.1 == Combine::Sum);
+    let single = pending.len() == 1;
+    // Other operands must be the same wherever summands lie, so no split by those axes.
+    let clear = first.iter().all(|p| !splits.uses(p.0));
+    match &node.op {
+        Op::Elementwise(element) => match element {
+            Element::Identity => clear,
+            Element::Neg => is_sum && clear,
+            Element::Add | Element::Sub => {
+                is_sum && clear && pending.len() == 2 && partial[0] == partial[1]
+            }
+            Element::Mul => is_sum && clear && single,
+            Element::Div => is_sum && clear && single && pending[0] == 0,
+            _ => false,
+        },
+        Op::Einsum => is_sum && clear && single && node.inputs[0] != node.inputs[1],
+        Op::Reduce(reduction) => first.iter().all(|p| p.1 == reduction.combine()),
+        Op::Rename | Op::StopGradient => true,
+        Op::Assign | Op::Source(_) | Op::Constant(_) | Op::StepNumber | Op::Index => false,
+    }
+}
+
+/// Whether a node's tensor is a number written into the code rather than a value.
+pub fn is_immediate(graph: &Graph, id: NodeId) -> bool {
+    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber)
+}

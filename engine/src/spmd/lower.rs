@@ -1,0 +1,258 @@
+//! Graph and layouts to the Program.
+//!
+//! Node by node: bring the operands into the layouts the operation works under, add the step that
+//! computes, settle the result where the plan of lazy sums says so. Every change of layout goes
+//! through `relayout`; a tensor that was once brought into a layout is reused in it.
+
+use super::collective::Collective;
+use super::lazy::{self, Plan};
+use super::program::{Program, Step, Value, Work};
+use super::relayout::relayout;
+use super::tape::{Instr, Tape};
+use crate::graph::op::{Op, Phase};
+use crate::graph::{Graph, Node};
+use crate::index::{IdVec, NodeId, ValueId};
+use crate::layout::dims::Name;
+use crate::layout::mesh::Mesh;
+use crate::layout::tensor::TensorLayout;
+use crate::resolve::Layouts;
+
+/// Lowers a graph all of whose layouts are legal; `None` if one is not.
+pub fn lower(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Option<Program> {
+    if layouts.iter().any(Option::is_none) {
+        return None;
+    }
+    let plan = lazy::plan(graph, layouts, mesh);
+    let program = Program {
+        mesh: mesh.clone(),
+        dtype: graph.dtype,
+        values: IdVec::new(),
+        sources: Vec::new(),
+        loss: None,
+        steps: Vec::new(),
+        of_node: graph.nodes().iter().map(|_| None).collect(),
+    };
+    let known = graph.nodes().iter().map(|_| Vec::new()).collect();
+    let mut lowering = Lowering { graph, layouts, mesh, plan, program, known };
+    for id in graph.nodes().ids() {
+        lowering.node(id)?;
+    }
+    if let Some(loss) = graph.loss {
+        let value = match lowering.program.of_node[loss] {
+            Some(value) => value,
+            None => lowering.immediate(loss)?,
+        };
+        lowering.program.loss = Some(value);
+    }
+    Some(lowering.program)
+}
+
+struct Lowering<'a> {
+    graph: &'a Graph,
+    layouts: &'a Layouts,
+    mesh: &'a Mesh,
+    plan: Plan,
+    program: Program,
+    /// The values that hold a node's tensor, one per layout it was brought into.
+    known: IdVec<NodeId, Vec<ValueId>>,
+}
+
+/// Why a value is wanted in another layout: the node that asks, and its phase.
+#[derive(Clone, Copy)]
+struct Asker {
+    node: NodeId,
+    phase: Phase,
+}
+
+impl Lowering<'_> {
+    fn node(&mut self, id: NodeId) -> Option<()> {
+        let node = self.graph.node(id);
+        match &node.op {
+            Op::Source(_) => {
+                let layout = self.layouts[id].clone()?;
+                let value = self.value(id, layout, Vec::new());
+                self.program.sources.push(value);
+            }
+            Op::Constant(_) | Op::StepNumber => {
+                // Written into the code of its users; a value only where the user named it.
+                if node.is_named {
+                    self.immediate(id)?;
+                }
+            }
+            Op::Index => {
+                let mut tape = Tape::new();
+                tape.push(Instr::Index(0));
+                self.compute(id, Work::Tape(tape), Vec::new());
+            }
+            Op::Elementwise(element) => {
+                let mut tape = Tape::new();
+                let mut inputs = Vec::new();
+                let mut registers = Vec::new();
+                for &input in &node.inputs {
+                    let instr = match self.graph.node(input).op {
+                        Op::Constant(c) => Instr::Constant(c),
+                        Op::StepNumber => Instr::StepNumber,
+                        _ => {
+                            inputs.push(self.operand(id, input)?);
+                            Instr::Load(inputs.len() as u16 - 1)
+                        }
+                    };
+                    registers.push(tape.push(instr));
+                }
+                tape.apply(*element, &registers);
+                self.compute(id, Work::Tape(tape), inputs);
+            }
+            Op::Einsum => self.plain(id, Work::Einsum)?,
+            Op::Reduce(reduction) => self.plain(id, Work::Reduce(*reduction))?,
+            Op::Rename => self.plain(id, Work::Rename)?,
+            Op::StopGradient => {
+                let value = self.operand(id, node.inputs[0])?;
+                self.known[id].push(value);
+                self.program.of_node[id] = Some(value);
+            }
+            Op::Assign => {
+                let layout = self.layouts[id].clone()?;
+                let asker = Asker { node: id, phase: node.phase };
+                let target = self.program.of_node[node.inputs[0]]?;
+                let new = self.bring(node.inputs[1], &layout, asker)?;
+                self.step(node, id, Work::Assign, vec![target, new], None);
+            }
+        }
+        Some(())
+    }
+
+    fn plain(&mut self, id: NodeId, work: Work) -> Option<()> {
+        let inputs = &self.graph.node(id).inputs;
+        let inputs: Option<Vec<ValueId>> = inputs.iter().map(|&i| self.operand(id, i)).collect();
+        self.compute(id, work, inputs?);
+        Some(())
+    }
+
+    /// The value in which `user` reads `input`: still partial where the plan lets it travel.
+    fn operand(&mut self, user: NodeId, input: NodeId) -> Option<ValueId> {
+        if let Some(value) = self.program.of_node[input] {
+            if !self.program.values[value].layout.is_settled() {
+                return Some(value);
+            }
+        }
+        let wanted = self.plan.splits[user].operand(self.graph.shape(input), self.mesh)?;
+        let asker = Asker { node: user, phase: self.graph.node(user).phase };
+        self.bring(input, &wanted, asker)
+    }
+
+    /// The node's tensor in a settled layout; adds the collectives that lead there.
+    fn bring(&mut self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
+        let values = &self.program.values;
+        if let Some(&same) = self.known[id].iter().find(|&&v| values[v].layout == *wanted) {
+            return Some(same);
+        }
+        let mut at = match self.program.of_node[id] {
+            Some(value) => value,
+            None => self.immediate(id)?,
+        };
+        let shape = self.graph.shape(id).clone();
+        let from = self.program.values[at].layout.clone();
+        for collective in relayout(&from, wanted, &shape, self.mesh) {
+            at = self.collective(id, at, collective, asker)?;
+        }
+        Some(at)
+    }
+
+    fn collective(
+        &mut self,
+        id: NodeId,
+        from: ValueId,
+        collective: Collective,
+        asker: Asker,
+    ) -> Option<ValueId> {
+        let before = &self.program.values[from];
+        let layout = collective.retype(&before.layout, &before.shape, self.mesh).ok()?;
+        let pending = if layout.is_settled() { Vec::new() } else { before.pending.clone() };
+        let to = self.value(id, layout, pending);
+        self.program.steps.push(Step {
+            work: Work::Collective(collective),
+            inputs: vec![from],
+            output: Some(to),
+            phase: asker.phase,
+            node: asker.node,
+            span: self.graph.node(asker.node).span,
+        });
+        Some(to)
+    }
+
+    /// Adds the step that computes a node and, where planned, those that settle its result.
+    fn compute(&mut self, id: NodeId, work: Work, inputs: Vec<ValueId>) {
+        let Some(raw) = self.plan.raw[id].clone() else { return };
+        let mut pending: Vec<Name> = raw.contracted;
+        for &input in &inputs {
+            for name in &self.program.values[input].pending {
+                if !pending.contains(name) {
+                    pending.push(Name::clone(name));
+                }
+            }
+        }
+        let is_partial = !raw.layout.is_settled();
+        if !is_partial {
+            pending.clear();
+        }
+        let node = self.graph.node(id);
+        let value = self.value(id, raw.layout, pending);
+        self.step(node, id, work, inputs, Some(value));
+        self.program.of_node[id] = Some(value);
+        if is_partial && !self.plan.settles[id] {
+            return;
+        }
+        if let Some(wanted) = self.layouts[id].clone() {
+            let asker = Asker { node: id, phase: node.phase };
+            if let Some(settled) = self.bring(id, &wanted, asker) {
+                self.program.of_node[id] = Some(settled);
+            }
+        }
+    }
+
+    /// A value for a constant or the step number.
+    fn immediate(&mut self, id: NodeId) -> Option<ValueId> {
+        if let Some(&value) = self.known[id].first() {
+            return Some(value);
+        }
+        let node = self.graph.node(id);
+        let mut tape = Tape::new();
+        tape.push(match node.op {
+            Op::Constant(c) => Instr::Constant(c),
+            _ => Instr::StepNumber,
+        });
+        let layout = self.layouts[id].clone()?;
+        let value = self.value(id, layout, Vec::new());
+        self.step(node, id, Work::Tape(tape), Vec::new(), Some(value));
+        self.program.of_node[id] = Some(value);
+        Some(value)
+    }
+
+    fn value(&mut self, id: NodeId, layout: TensorLayout, pending: Vec<Name>) -> ValueId {
+        let node = self.graph.node(id);
+        let value = self.program.values.push(Value {
+            node: id,
+            name: Name::clone(&node.name),
+            shape: node.shape.clone(),
+            layout,
+            pending,
+        });
+        self.known[id].push(value);
+        if self.program.of_node[id].is_none() {
+            self.program.of_node[id] = Some(value);
+        }
+        value
+    }
+
+    fn step(
+        &mut self,
+        node: &Node,
+        id: NodeId,
+        work: Work,
+        inputs: Vec<ValueId>,
+        output: Option<ValueId>,
+    ) {
+        let Node { phase, span, .. } = *node;
+        self.program.steps.push(Step { work, inputs, output, phase, node: id, span });
+    }
+}

@@ -1,0 +1,15 @@
+//! One program for all processors: the list that everything else reads.
+
+pub mod tape;
+pub mod collective;
+pub mod relayout;
+pub mod program;
+pub mod flow;
+pub mod lazy;
+pub mod lower;
+pub mod fuse;
+pub mod free;
+pub mod run;
+pub mod check;
+pub mod explain;
+pub mod print;

@@ -1,0 +1,92 @@
+//! The Program as a readable listing: one line per step, layouts beside values, and at every
+//! collective the reason why it is there.
+//!
+//! ```text
+//! y{batch:rows Σcols}[8 4] = einsum h{batch:rows hidden:cols} v{hidden:cols}
+//! y{batch:rows}[8 4] = Allreduce over cols    # y sums over `hidden`, …
+//! ```
+
+use super::explain;
+use super::program::{Program, Step, Work};
+use super::tape::{Instr, Tape};
+use crate::graph::Graph;
+use crate::index::ValueId;
+use crate::layout::rules::LayoutRules;
+use crate::layout::tensor::Combine;
+use std::fmt::Write as _;
+
+/// The listing of a Program.
+pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String {
+    let mut out = String::new();
+    let mut phase = None;
+    for step in &program.steps {
+        if matches!(step.work, Work::Free) {
+            continue;
+        }
+        if phase != Some(step.phase) {
+            phase = Some(step.phase);
+            let _ = writeln!(out, "# {}", step.phase.name());
+        }
+        let _ = writeln!(out, "{}", line(program, graph, rules, step));
+    }
+    out
+}
+
+fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> String {
+    let inputs: Vec<String> = step.inputs.iter().map(|&v| value(program, v)).collect();
+    let work = match &step.work {
+        Work::Einsum => format!("einsum {}", inputs.join(" ")),
+        Work::Reduce(r) => format!("reduce {} {}", r.combine().name(), inputs.join(" ")),
+        Work::Tape(tape) => code(tape, &inputs),
+        Work::Rename => format!("rename {}", inputs.join(" ")),
+        Work::Collective(c) => {
+            format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))
+        }
+        Work::Assign => return format!("{} ← {}", inputs[0], inputs[1]),
+        Work::Free => return format!("free {}", inputs[0]),
+    };
+    let sizes = step.output.map(|o| program.slice_sizes(o)).unwrap_or_default();
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    let output = step.output.map_or(String::new(), |o| value(program, o));
+    let why = explain::why(program, graph, rules, step);
+    let why = why.map_or(String::new(), |w| format!("    # {}", w.text));
+    format!("{output}[{}] = {work}{why}", sizes.join(" "))
+}
+
+/// `y{batch:rows Σcols}`: a value's name, splits, and pending combinations.
+pub fn value(program: &Program, id: ValueId) -> String {
+    let v = &program.values[id];
+    let mut parts = Vec::new();
+    for (d, axes) in v.shape.dims().iter().zip(v.layout.splits()) {
+        if !axes.is_empty() {
+            parts.push(format!("{}:{}", d.name, program.mesh.names(axes)));
+        }
+    }
+    for &(axis, combine) in v.layout.partial() {
+        let sign = match combine {
+            Combine::Sum => "Σ",
+            Combine::Max => "max ",
+            Combine::Min => "min ",
+        };
+        parts.push(format!("{sign}{}", program.mesh.names(&[axis])));
+    }
+    format!("{}{{{}}}", v.name, parts.join(" "))
+}
+
+fn code(tape: &Tape, inputs: &[String]) -> String {
+    let mut terms: Vec<String> = Vec::new();
+    for instr in tape.code() {
+        let r = |i: u16| terms[usize::from(i)].clone();
+        let name = |e: crate::graph::op::Element| format!("{e:?}").to_lowercase();
+        terms.push(match *instr {
+            Instr::Load(k) => inputs[usize::from(k)].clone(),
+            Instr::Constant(c) => format!("{c}"),
+            Instr::StepNumber => "step".to_owned(),
+            Instr::Index(axis) => format!("index {axis}"),
+            Instr::One(e, a) => format!("{}({})", name(e), r(a)),
+            Instr::Two(e, a, b) => format!("{}({}, {})", name(e), r(a), r(b)),
+            Instr::Three(e, a, b, c) => format!("{}({}, {}, {})", name(e), r(a), r(b), r(c)),
+        });
+    }
+    terms.pop().unwrap_or_default()
+}

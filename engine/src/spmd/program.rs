@@ -1,0 +1,129 @@
+//! The Program: what every processor does in one step, in one list for all of them.
+//!
+//! A [`Value`] is a tensor in one layout; a tensor that settles or is laid out anew is several
+//! values. A [`Step`] makes one value from others (or stores or frees one). Everything that costs,
+//! explains, draws or executes reads this list.
+
+use super::collective::Collective;
+use super::tape::Tape;
+use crate::diag::Span;
+use crate::graph::op::{Dtype, Phase, Reduction};
+use crate::index::{IdVec, NodeId, ValueId};
+use crate::layout::dims::{Name, Shape};
+use crate::layout::mesh::Mesh;
+use crate::layout::tensor::TensorLayout;
+
+/// A tensor in one layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value {
+    /// The node whose tensor it is.
+    pub node: NodeId,
+    /// The tensor's name.
+    pub name: Name,
+    /// The whole tensor's shape.
+    pub shape: Shape,
+    /// How it lies on the mesh.
+    pub layout: TensorLayout,
+    /// The split dimensions whose sum (maximum, minimum) is still pending, for explanations.
+    pub pending: Vec<Name>,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// Product of two inputs, summed over the dimensions that the output lacks.
+    Einsum,
+    /// One input, combined over the dimensions that the output lacks.
+    Reduce(Reduction),
+    /// Element-wise code.
+    Tape(Tape),
+    /// The same numbers under other dimension names.
+    Rename,
+    /// A change of layout.
+    Collective(Collective),
+    /// The second input takes the place of the first, a source, for the next step.
+    Assign,
+    /// The input is not needed any more.
+    Free,
+}
+
+/// One entry of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What it does.
+    pub work: Work,
+    /// What it reads.
+    pub inputs: Vec<ValueId>,
+    /// What it makes; nothing for `Assign` and `Free`.
+    pub output: Option<ValueId>,
+    /// The part of the training step it belongs to.
+    pub phase: Phase,
+    /// The node it was made for.
+    pub node: NodeId,
+    /// The place in the text it came from.
+    pub span: Span,
+}
+
+/// The list, with all it refers to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// The mesh it runs on.
+    pub mesh: Mesh,
+    /// How numbers are stored.
+    pub dtype: Dtype,
+    /// All values.
+    pub values: IdVec<ValueId, Value>,
+    /// Values that are there before the first step and stay: inputs, parameters, slots.
+    pub sources: Vec<ValueId>,
+    /// The loss, settled.
+    pub loss: Option<ValueId>,
+    /// What every processor does, in order.
+    pub steps: Vec<Step>,
+    /// The value that holds each node's tensor when its own step is done (settled if it settles at
+    /// all); nothing for constants.
+    pub of_node: IdVec<NodeId, Option<ValueId>>,
+}
+
+impl Program {
+    /// Sizes of one processor's slice of a value.
+    pub fn slice_sizes(&self, value: ValueId) -> Vec<u64> {
+        let v = &self.values[value];
+        v.layout.slice_sizes(&v.shape, &self.mesh)
+    }
+
+    /// Elements of one processor's slice of a value.
+    pub fn slice_elements(&self, value: ValueId) -> u64 {
+        self.slice_sizes(value).iter().product()
+    }
+
+    /// Bytes of one processor's slice of a value.
+    pub fn slice_bytes(&self, value: ValueId) -> u64 {
+        self.slice_elements(value) * self.dtype.bytes()
+    }
+
+    /// Floating point operations one processor spends on a step: 2 per multiplication-addition of
+    /// an einsum, 1 per element and function of a tape, 1 per input element of a reduction.
+    pub fn flops(&self, step: &Step) -> u64 {
+        let Some(output) = step.output else { return 0 };
+        match &step.work {
+            Work::Einsum => {
+                let mut product = self.slice_elements(output);
+                let out = &self.values[output].shape;
+                let mut counted: Vec<&Name> = Vec::new();
+                for &input in &step.inputs {
+                    let dims = self.values[input].shape.dims();
+                    for (d, size) in dims.iter().zip(self.slice_sizes(input)) {
+                        if !out.has(&d.name) && !counted.contains(&&d.name) {
+                            counted.push(&d.name);
+                            product *= size;
+                        }
+                    }
+                }
+                2 * product
+            }
+            Work::Reduce(_) => self.slice_elements(step.inputs[0]),
+            Work::Tape(tape) => tape.flops() * self.slice_elements(output),
+            Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => 0,
+        }
+    }
+}

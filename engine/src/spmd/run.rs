@@ -1,0 +1,45 @@
+//! The one loop over the steps of a Program. What walking means is up to the [`MeshImpl`]: compute
+//! the slices of all processors, add up costs, check layouts.
+
+use super::collective::Collective;
+use super::program::{Program, Step, Work};
+use crate::graph::op::Phase;
+use crate::index::ValueId;
+
+/// Something that a Program can run on.
+pub trait MeshImpl {
+    /// Why a run stops.
+    type Error;
+
+    /// Local work: every processor computes its slice of the output from its slices of the inputs.
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Self::Error>;
+
+    /// A change of layout within each group.
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Self::Error>;
+
+    /// The new value takes the place of the source.
+    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Self::Error>;
+
+    /// The value is not read any more.
+    fn free(&mut self, value: ValueId) -> Result<(), Self::Error>;
+}
+
+/// Runs the steps up to and with the phase `last`, in order.
+pub fn run<M: MeshImpl>(program: &Program, last: Phase, mesh: &mut M) -> Result<(), M::Error> {
+    for (index, step) in program.steps.iter().enumerate().filter(|(_, s)| s.phase <= last) {
+        match &step.work {
+            Work::Einsum | Work::Reduce(_) | Work::Tape(_) | Work::Rename => {
+                mesh.compute(index, step)?;
+            }
+            Work::Collective(collective) => mesh.collective(index, step, collective)?,
+            Work::Assign => mesh.assign(step.inputs[0], step.inputs[1])?,
+            Work::Free => mesh.free(step.inputs[0])?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! The façade: a study text taken through all stages as far as they go.
+//!
+//! [`Study::new`] never fails: with errors in the text it still holds the mesh, the tensors and
+//! their layouts as far as these can be known, and the reasons why there is no Program.
+
+use crate::cost::symbolic::Formulas;
+use crate::cost::tally::{Tally, Totals};
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::Graph;
+use crate::graph::build::{Built, build};
+use crate::graph::op::{Op, Phase, Role};
+use crate::graph::options::TrainOptions;
+use crate::index::{MeshAxis, NodeId, ValueId};
+use crate::layout::dims::{Dimension, Name, Shape};
+use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
+use crate::layout::rules::{LayoutRules, Rule};
+use crate::layout::tensor::TensorLayout;
+use crate::resolve::{Layouts, Places, resolve};
+use crate::spec::ast::{OptValue, Spec, Stmt};
+use crate::spec::parse::parse;
+use crate::spmd::collective::CollectiveKind;
+use crate::spmd::explain::why;
+use crate::spmd::lower::lower;
+use crate::spmd::program::{Program, Work};
+use crate::spmd::{free, fuse, print};
+use std::collections::BTreeSet;
+
+/// A study, as far as its text allows.
+#[derive(Debug, Clone)]
+pub struct Study {
+    text: String,
+    spec: Spec,
+    diagnostics: Vec<Diagnostic>,
+    mesh: Mesh,
+    rules: LayoutRules,
+    built: Built,
+    layouts: Layouts,
+    /// As lowered, before passes: every tensor has its values here.
+    lowered: Option<Program>,
+    /// What runs when nothing is printed.
+    program: Option<Program>,
+    tally: Option<Tally>,
+}
+
+/// A tensor of the study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub role: Role,
+    /// Its dimensions.
+    pub shape: Shape,
+    /// Its settled layout; nothing where the rules make it illegal.
+    pub layout: Option<TensorLayout>,
+    /// Mesh dimensions over which its producer left partial values.
+    pub partial: Vec<MeshAxis>,
+    /// Sizes of one processor's slice (of the whole, where the layout is illegal).
+    pub slice_shape: Vec<u64>,
+    /// Bytes one processor holds of it.
+    pub bytes_per_processor: u64,
+    /// Where it comes from in the text.
+    pub span: Span,
+    /// Whether its name is the user's (or the preset's), not derived.
+    pub is_named: bool,
+}
+
+/// A collective of one step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectiveInfo {
+    /// What it does.
+    pub kind: CollectiveKind,
+    /// The mesh axes its groups span.
+    pub axes: Vec<MeshAxis>,
+    /// The tensors it carries.
+    pub tensors: Vec<Name>,
+    /// The tensor dimensions that caused it.
+    pub dims: Vec<Name>,
+    /// The part of the step it is in.
+    pub phase: Phase,
+    /// Bytes of one processor's slice before it.
+    pub slice_bytes: u64,
+    /// Bytes one processor sends.
+    pub sent_bytes_per_processor: f64,
+    /// Why it is there.
+    pub why: String,
+    /// The place in the text that asked for it.
+    pub span: Span,
+}
+
+impl Study {
+    /// Takes a text through all stages.
+    pub fn new(text: &str) -> Self {
+        let (spec, diagnostics) = parse(text);
+        Self::from_spec(text, spec, diagnostics)
+    }
+
+    fn from_spec(text: &str, spec: Spec, mut diagnostics: Vec<Diagnostic>) -> Self {
+        let (mesh, rules, mut places) = surroundings(&spec, &mut diagnostics);
+        let built = build(&spec, &mut diagnostics);
+        places.dims.clone_from(&built.dim_spans);
+        let layouts = resolve(&built.graph, &rules, &mesh, &places, &mut diagnostics);
+        diagnostics.sort_by_key(|d| d.span);
+        let ok = !diagnostics.iter().any(Diagnostic::is_error);
+        let lowered = if ok { lower(&built.graph, &layouts, &mesh) } else { None };
+        let mut study = Self {
+            text: text.to_owned(),
+            spec,
+            diagnostics,
+            mesh,
+            rules,
+            built,
+            layouts,
+            lowered,
+            program: None,
+            tally: None,
+        };
+        study.program = study.program_keeping(&[]);
+        study.tally = study.program.as_ref().map(Tally::of);
+        study
+    }
+
+    /// The same study on one processor.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        let mut spec = self.spec.clone();
+        for item in &mut spec.items {
+            if let Stmt::Mesh(_) | Stmt::Layout(_) = item.stmt {
+                item.stmt = Stmt::Blank;
+            }
+        }
+        Self::from_spec(&self.text, spec, Vec::new())
+    }
+
+    /// The Program of this study in which the values of these nodes are there after a step.
+    pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
+        let mut program = self.lowered.clone()?;
+        let keep: BTreeSet<ValueId> =
+            keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        fuse::fuse(&mut program, &keep);
+        free::free(&mut program, &keep);
+        Some(program)
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its parsed form.
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// All that is wrong or odd, in text order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Whether there is no Program.
+    pub fn has_errors(&self) -> bool {
+        self.program.is_none()
+    }
+
+    /// Its mesh; one processor where none is given or it is broken.
+    pub const fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// Its layout rules.
+    pub const fn rules(&self) -> &LayoutRules {
+        &self.rules
+    }
+
+    /// Its graph, as far as it could be built.
+    pub const fn graph(&self) -> &Graph {
+        &self.built.graph
+    }
+
+    /// What `train` says.
+    pub const fn train(&self) -> &TrainOptions {
+        &self.built.train
+    }
+
+    /// The settled layouts of all nodes.
+    pub const fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// The Program, if there are no errors.
+    pub const fn program(&self) -> Option<&Program> {
+        self.program.as_ref()
+    }
+
+    /// The costs of one step.
+    pub const fn tally(&self) -> Option<&Tally> {
+        self.tally.as_ref()
+    }
+
+    /// The sums of one step's costs.
+    pub fn totals(&self) -> Option<Totals> {
+        Some(self.tally.as_ref()?.totals)
+    }
+
+    /// The costs as formulas (the paper's Table 1).
+    pub fn formulas(&self) -> Option<Formulas> {
+        Some(Formulas::of(self.program.as_ref()?))
+    }
+
+    /// The Program as a readable listing.
+    pub fn listing(&self) -> Option<String> {
+        Some(print::listing(self.program.as_ref()?, &self.built.graph, &self.rules))
+    }
+
+    /// Every tensor dimension of the model, in order of first appearance.
+    pub fn dims(&self) -> Vec<Dimension> {
+        let mut seen = BTreeSet::new();
+        let all = self.built.graph.nodes().iter().flat_map(|n| n.shape.dims());
+        all.filter(|d| seen.insert(Name::clone(&d.name))).cloned().collect()
+    }
+
+    /// Every tensor worth showing: not the constants, nor the temporaries of the update.
+    pub fn tensors(&self) -> Vec<TensorInfo> {
+        let graph = &self.built.graph;
+        let first_values = self.first_values();
+        let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
+            Op::Source(_) => true,
+            Op::Constant(_) | Op::StepNumber => n.is_named,
+            Op::Assign => false,
+            Op::Index
+            | Op::Elementwise(_)
+            | Op::Einsum
+            | Op::Reduce(_)
+            | Op::Rename
+            | Op::StopGradient => n.phase != Phase::Update,
+        });
+        shown
+            .map(|(id, node)| {
+                let layout = self.layouts[id].clone();
+                let whole = || node.shape.dims().iter().map(|d| d.size).collect();
+                let slice_shape = layout
+                    .as_ref()
+                    .map_or_else(whole, |l| l.slice_sizes(&node.shape, &self.mesh));
+                let partial = first_values[crate::index::Idx::index(id)].map_or_else(Vec::new, |v| {
+                    let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
+                    program.unwrap_or_default().iter().map(|p| p.0).collect()
+                });
+                let elements: u64 = slice_shape.iter().product();
+                TensorInfo {
+                    name: Name::clone(&node.name),
+                    role: node.role,
+                    shape: node.shape.clone(),
+                    layout,
+                    partial,
+                    bytes_per_processor: elements * graph.dtype.bytes(),
+                    slice_shape,
+                    span: node.span,
+                    is_named: node.is_named && node.phase == Phase::Forward,
+                }
+            })
+            .collect()
+    }
+
+    /// The value each node's own step makes.
+    fn first_values(&self) -> Vec<Option<ValueId>> {
+        let mut first = vec![None; self.built.graph.nodes().len()];
+        if let Some(program) = &self.lowered {
+            for (id, value) in program.values.entries().rev() {
+                first[crate::index::Idx::index(value.node)] = Some(id);
+            }
+        }
+        first
+    }
+
+    /// Every collective of one step, in order of execution.
+    pub fn collectives(&self) -> Vec<CollectiveInfo> {
+        let (Some(program), Some(tally)) = (&self.program, &self.tally) else { return Vec::new() };
+        let info = |moved: &crate::cost::tally::Moved| {
+            let step = &program.steps[moved.step];
+            let Work::Collective(collective) = &step.work else { return None };
+            let why = why(program, &self.built.graph, &self.rules, step)?;
+            let name = |v: &ValueId| Name::clone(&program.values[*v].name);
+            Some(CollectiveInfo {
+                kind: collective.kind,
+                axes: collective.axes.clone(),
+                tensors: step.inputs.iter().map(name).collect(),
+                dims: why.dims,
+                phase: step.phase,
+                slice_bytes: moved.slice_bytes,
+                sent_bytes_per_processor: moved.sent_bytes_per_processor,
+                why: why.text,
+                span: step.span,
+            })
+        };
+        tally.moved.iter().filter_map(info).collect()
+    }
+
+    /// Where the study names its data, for messages; the `train` line where it does not.
+    pub fn data_span(&self) -> Span {
+        for item in &self.spec.items {
+            if let Stmt::Train(options) = &item.stmt {
+                let data = options.iter().find(|o| o.key.text == "data");
+                return data.map_or(item.span, |o| match o.value {
+                    OptValue::Word(_) => o.value_span,
+                    OptValue::Number(_) | OptValue::List(_) | OptValue::Call { .. } => o.span,
+                });
+            }
+        }
+        Span::default()
+    }
+}
+
+/// Mesh and layout rules of a spec, and where each rule stands.
+fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, LayoutRules, Places) {
+    let mut dims: Vec<MeshDim> = Vec::new();
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut places = Places::default();
+    let mut mesh_span: Option<Span> = None;
+    for item in &spec.items {
+        match &item.stmt {
+            Stmt::Mesh(pairs) => {
+                mesh_span = Some(mesh_span.map_or(item.span, |s| s.join(item.span)));
+                for pair in pairs {
+                    // The parser has reported names that stand twice.
+                    if dims.iter().all(|d| *d.name != *pair.name.text) {
+                        let name = Name::from(pair.name.text.as_str());
+                        dims.push(MeshDim { name, size: pair.size });
+                    }
+                }
+            }
+            Stmt::Layout(pairs) => {
+                for pair in pairs {
+                    let dim = Name::from(pair.dim.text.as_str());
+                    if !places.rules.contains_key(&dim) {
+                        places.rules.insert(Name::clone(&dim), pair.span);
+                        let mesh_dims =
+                            pair.mesh_dims.iter().map(|m| Name::from(m.text.as_str())).collect();
+                        rules.push(Rule { dim, mesh_dims });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mesh = Mesh::new(dims).unwrap_or_else(|error| {
+        let message = match error {
+            MeshError::TooLarge => format!(
+                "a mesh has at most {MAX_MESH_DIMS} dimensions and {MAX_PROCESSORS} processors"
+            ),
+            MeshError::Duplicate(name) => format!("the mesh has two dimensions `{name}`"),
+            MeshError::Empty(name) => format!("the mesh dimension `{name}` has no processor"),
+        };
+        let span = mesh_span.unwrap_or_default();
+        diagnostics.push(
+            Diagnostic::error(Code::TooLarge, span, message)
+                .hint(Hint::new("make a mesh dimension smaller, or leave one out")),
+        );
+        Mesh::default()
+    });
+    let rules = LayoutRules::new(rules).unwrap_or_default();
+    (mesh, rules, places)
+}
