@@ -102,7 +102,10 @@ impl Feed {
         let Some(name) = &train.data else { return Ok(None) };
         let fault = |message: String| Diagnostic::error(Code::Data, place, message);
         let (features, target) = ends(graph).ok_or_else(|| {
-            fault("data feeds two inputs, the features and the target; this study has not two".to_owned())
+            fault(
+                "data feeds two inputs, the features and the target; this study has not two"
+                    .to_owned(),
+            )
         })?;
         let (x, t) = (graph.shape(features), graph.shape(target));
         let batch_dim = x.dims().iter().find(|d| t.has(&d.name)).ok_or_else(|| {
@@ -287,7 +290,9 @@ fn prediction(graph: &Graph, target: NodeId) -> (Option<NodeId>, bool) {
         let compares = is_product || node.op == Op::Elementwise(Element::Sub);
         if compares && node.inputs.contains(&target) {
             let other = node.inputs.iter().copied().find(|&i| i != target);
-            let same = |o: &NodeId| graph.shape(*o).union(graph.shape(target)).rank() == graph.shape(target).rank();
+            let same = |o: &NodeId| {
+                graph.shape(*o).union(graph.shape(target)).rank() == graph.shape(target).rank()
+            };
             return (other.filter(same), is_product);
         }
     }

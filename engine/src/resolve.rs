@@ -130,8 +130,11 @@ impl Problems<'_> {
             let mend = format!("{b}:{}", free.name);
             d = d.hint(Hint::edit(format!("split `{b}` over `{}` instead", free.name), span, mend));
         }
-        d.hint(Hint::edit(format!("leave `{b}` whole"), span, ""))
-            .hint(Hint::edit(format!("leave `{a}` whole"), self.rule_span(a), ""))
+        d.hint(Hint::edit(format!("leave `{b}` whole"), span, "")).hint(Hint::edit(
+            format!("leave `{a}` whole"),
+            self.rule_span(a),
+            "",
+        ))
     }
 
     fn not_divisible(&self, problem: &Problem, dim: &Dimension) -> Diagnostic {
@@ -188,7 +191,8 @@ fn warn_unmatched(
         let rest: Vec<&str> = rule.mesh_dims.iter().map(|m| &**m).collect();
         let rest = rest.join("+");
         if !dims.is_empty() && !dims.contains(&&*rule.dim) {
-            let message = format!("the rule matches nothing: no tensor has the dimension `{}`", rule.dim);
+            let message =
+                format!("the rule matches nothing: no tensor has the dimension `{}`", rule.dim);
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(&rule.dim, dims.iter().copied()) {
                 d = d.hint(Hint::edit(format!("write `{near}`"), span, format!("{near}:{rest}")));

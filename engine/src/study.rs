@@ -135,8 +135,7 @@ impl Study {
     /// The Program of this study in which the values of these nodes are there after a step.
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let mut program = self.lowered.clone()?;
-        let keep: BTreeSet<ValueId> =
-            keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        let keep: BTreeSet<ValueId> = keep.iter().filter_map(|&id| program.of_node[id]).collect();
         fuse::fuse(&mut program, &keep);
         free::free(&mut program, &keep);
         Some(program)
@@ -238,13 +237,13 @@ impl Study {
             .map(|(id, node)| {
                 let layout = self.layouts[id].clone();
                 let whole = || node.shape.dims().iter().map(|d| d.size).collect();
-                let slice_shape = layout
-                    .as_ref()
-                    .map_or_else(whole, |l| l.slice_sizes(&node.shape, &self.mesh));
-                let partial = first_values[crate::index::Idx::index(id)].map_or_else(Vec::new, |v| {
-                    let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
-                    program.unwrap_or_default().iter().map(|p| p.0).collect()
-                });
+                let slice_shape =
+                    layout.as_ref().map_or_else(whole, |l| l.slice_sizes(&node.shape, &self.mesh));
+                let partial =
+                    first_values[crate::index::Idx::index(id)].map_or_else(Vec::new, |v| {
+                        let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
+                        program.unwrap_or_default().iter().map(|p| p.0).collect()
+                    });
                 let elements: u64 = slice_shape.iter().product();
                 TensorInfo {
                     name: Name::clone(&node.name),

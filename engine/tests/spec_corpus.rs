@@ -115,7 +115,10 @@ fn laws_hold_on_the_corpus() {
         assert_eq!(parse(&formatted).1.len(), diagnostics.len(), "{name}: {formatted}");
         for d in &diagnostics {
             assert!(d.span.start <= d.span.end, "{name}: {d:?}");
-            assert!(text.get(d.span.start as usize..d.span.end as usize).is_some(), "{name}: {d:?}");
+            assert!(
+                text.get(d.span.start as usize..d.span.end as usize).is_some(),
+                "{name}: {d:?}"
+            );
             assert!(!d.message.is_empty() && !d.message.ends_with('.'), "{name}: {}", d.message);
             for hint in &d.hints {
                 assert!(hint.text.ends_with(['.', '?']), "{name}: {}", hint.text);
@@ -137,8 +140,12 @@ fn laws_hold_on_the_corpus() {
 
 #[test]
 fn every_code_of_the_text_has_a_case() {
-    let reported: BTreeSet<Code> =
-        files().iter().flat_map(|f| cases(f)).flat_map(|c| parse(&c.text).1).map(|d| d.code).collect();
+    let reported: BTreeSet<Code> = files()
+        .iter()
+        .flat_map(|f| cases(f))
+        .flat_map(|c| parse(&c.text).1)
+        .map(|d| d.code)
+        .collect();
     for code in [
         Code::UnknownStatement,
         Code::Syntax,

@@ -50,9 +50,8 @@ impl Formulas {
             match (&step.work, step.output) {
                 (Work::Einsum, Some(output)) => {
                     let values = step.inputs.iter().chain([&output]);
-                    computation.add(values.fold(Monomial::default(), |m, &v| {
-                        m.union(&slice(program, v))
-                    }));
+                    computation
+                        .add(values.fold(Monomial::default(), |m, &v| m.union(&slice(program, v))));
                 }
                 (Work::Collective(c), _) if c.sent_by_group(2, 1) > 0 => {
                     communication.add(slice(program, step.inputs[0]));

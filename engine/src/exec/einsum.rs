@@ -69,8 +69,7 @@ impl EinsumPlan {
         let batch = pick(&|n| has(a, n) && has(b, n));
         let rows = pick(&|n| has(a, n) && !has(b, n));
         let columns = pick(&|n| !has(a, n));
-        let mut summed: Vec<Name> =
-            a.names.iter().filter(|n| !has(out, n)).cloned().collect();
+        let mut summed: Vec<Name> = a.names.iter().filter(|n| !has(out, n)).cloned().collect();
         summed.extend(b.names.iter().filter(|n| !has(out, n) && !has(a, n)).cloned());
         let size = |names: &[Name]| -> Vec<usize> {
             names.iter().map(|n| a.size(n).max(b.size(n))).collect()
@@ -180,9 +179,8 @@ impl Side {
         outer: &[Name],
         inner: &[Name],
     ) -> Self {
-        let strides = |names: &[Name]| -> Vec<usize> {
-            names.iter().map(|n| local.stride(n)).collect()
-        };
+        let strides =
+            |names: &[Name]| -> Vec<usize> { names.iter().map(|n| local.stride(n)).collect() };
         let missing = |names: &[Name]| names.iter().any(|n| !local.names.contains(n));
         let (batch_sizes, mut batch_strides) = merge(&size(batch), &[strides(batch)]);
         let (outer_sizes, outer_strides) = merge(&size(outer), &[strides(outer)]);

@@ -210,9 +210,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let (mut owner, mut first) = (Vec::new(), Vec::new());
         for pnum in self.program.mesh.pnums() {
             let p = pnum.0 as usize;
-            let address = |v: &ValueId| {
-                self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr())
-            };
+            let address =
+                |v: &ValueId| self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
             let inputs: Vec<usize> = step.inputs.iter().map(address).collect();
             let blocks = match step.output {
                 Some(output) if by_position => {
@@ -250,7 +249,9 @@ impl<T: Number, P: Pool> Host<T, P> {
             .collect();
         let mut tasks = Vec::new();
         for (out, (left, right)) in results.iter_mut().zip(&prepared) {
-            tasks.extend(plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)));
+            tasks.extend(
+                plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)),
+            );
         }
         self.pool.each(tasks, |(left, right, start, part)| plan.compute(left, right, start, part));
         drop(prepared);
@@ -265,8 +266,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
-        let by_position =
-            matches!(&step.work, Work::Tape(tape) if tape.reads_position());
+        let by_position = matches!(&step.work, Work::Tape(tape) if tape.reads_position());
         let (owner, first) = self.distinct(step, by_position);
         let length = self.program.slice_elements(output) as usize;
         let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
@@ -334,7 +334,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let slices: Vec<Vec<&[T]>> = wanted
             .iter()
             .map(|(members, _)| {
-                let slice = |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
+                let slice =
+                    |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
                 members.iter().map(slice).collect()
             })
             .collect();

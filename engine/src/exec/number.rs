@@ -84,8 +84,7 @@ macro_rules! number {
                     }
                     Element::GeluSlope => each!(|x| {
                         let t = (C * (x + CUBIC * x * x * x)).tanh();
-                        0.5 * (1.0 + t)
-                            + 0.5 * x * (1.0 - t * t) * C * (1.0 + 3.0 * CUBIC * x * x)
+                        0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * C * (1.0 + 3.0 * CUBIC * x * x)
                     }),
                     Element::OneMinusPower(base) => {
                         let log = (base as $t).ln();

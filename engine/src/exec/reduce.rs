@@ -57,7 +57,8 @@ impl ReducePlan {
             for (i, sum) in sums.iter_mut().enumerate() {
                 let base = offset(start + i, &self.kept_sizes, &self.kept_strides);
                 for g in 0..count {
-                    let at = base + offset(g, &self.gone_sizes[..outer], &self.gone_strides[..outer]);
+                    let at =
+                        base + offset(g, &self.gone_sizes[..outer], &self.gone_strides[..outer]);
                     *sum = self.fold(*sum, &input[at..at + run]);
                 }
             }

@@ -39,8 +39,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) {
             }
         }
     }
-    let parameters =
-        (0..count).map(NodeId::new).filter(|&p| graph.node(p).role == Role::Parameter);
+    let parameters = (0..count).map(NodeId::new).filter(|&p| graph.node(p).role == Role::Parameter);
     graph.gradients = parameters
         .filter_map(|p| Some((p, graph.find(&format!("grad/{}", graph.node(p).name))?)))
         .collect();
@@ -190,13 +189,9 @@ fn elementwise(
             let slope = slope(graph, cx, element, x, id)?;
             graph.elementwise(cx, E::Mul, &[dy, slope])
         }
-        E::Heaviside
-        | E::Sign
-        | E::GeluSlope
-        | E::Equal
-        | E::Less
-        | E::LessEqual
-        | E::Select => return None,
+        E::Heaviside | E::Sign | E::GeluSlope | E::Equal | E::Less | E::LessEqual | E::Select => {
+            return None;
+        }
     };
     Some(sum_to(graph, cx, full, &target))
 }

@@ -37,7 +37,11 @@ pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
                 Span::new(0, 0),
                 "the study has no model".to_owned(),
             )
-            .hint(Hint::edit("add the paper's example", Span::new(0, 0), "model two_layer\n")),
+            .hint(Hint::edit(
+                "add the paper's example",
+                Span::new(0, 0),
+                "model two_layer\n",
+            )),
         );
     }
     builder.default_inits();
@@ -246,8 +250,12 @@ impl<'d> Builder<'d> {
         }
         let full = self.full_name(&name.text);
         let first_new = self.built.graph.nodes().len();
-        let cx =
-            Context { base: Name::clone(&full), role: Role::Activation, phase: Phase::Forward, span };
+        let cx = Context {
+            base: Name::clone(&full),
+            role: Role::Activation,
+            phase: Phase::Forward,
+            span,
+        };
         let Some(mut id) = self.scope().expr(&cx, value) else { return };
         if let Some(dims) = dims {
             let Some(shape) = self.scope().shape(dims) else { return };
@@ -273,9 +281,11 @@ impl<'d> Builder<'d> {
             if shape.rank() > 0 {
                 let message = format!("the loss is a single number, this one is {shape}");
                 let d = Diagnostic::error(Code::ShapeMismatch, span, message);
-                self.diagnostics.push(
-                    d.hint(Hint::edit("take its mean", value.span, format!("mean({})", crate::spec::print::expression(value)))),
-                );
+                self.diagnostics.push(d.hint(Hint::edit(
+                    "take its mean",
+                    value.span,
+                    format!("mean({})", crate::spec::print::expression(value)),
+                )));
                 return;
             }
             self.built.graph.loss = Some(id);
@@ -345,8 +355,11 @@ impl<'d> Builder<'d> {
             if !graph.nodes().iter().any(|n| n.shape.has(name)) {
                 let message = format!("no tensor has the dimension `{name}`");
                 self.diagnostics.push(
-                    Diagnostic::warning(Code::Unused, *span, message)
-                        .hint(Hint::edit("remove it", *span, "")),
+                    Diagnostic::warning(Code::Unused, *span, message).hint(Hint::edit(
+                        "remove it",
+                        *span,
+                        "",
+                    )),
                 );
             }
         }

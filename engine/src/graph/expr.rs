@@ -28,19 +28,59 @@ const fn f(name: &'static str, form: &'static str, about: &'static str) -> Funct
 
 /// All functions.
 pub const FUNCTIONS: &[Function] = &[
-    f("einsum", "einsum(x, w -> batch hidden)", "product of the inputs, summed over the dimensions not named after the arrow; without an arrow the dimensions that occur once stay"),
-    f("sum", "sum(x) · sum(x -> batch) · sum(x, over:hidden)", "sum over all dimensions, over those not kept, or over those named"),
-    f("mean", "mean(x) · mean(x -> batch) · mean(x, over:hidden)", "mean over dimensions, named as for sum"),
-    f("max", "max(x) · max(x -> batch) · max(x, over:hidden)", "greatest over dimensions, named as for sum"),
-    f("min", "min(x) · min(x -> batch) · min(x, over:hidden)", "least over dimensions, named as for sum"),
-    f("logsumexp", "logsumexp(x, over:classes)", "log of the sum of exponentials, safe for large numbers, named as for sum"),
-    f("softmax", "softmax(x, dim:classes)", "exponentials divided by their sum along one dimension"),
+    f(
+        "einsum",
+        "einsum(x, w -> batch hidden)",
+        "product of the inputs, summed over the dimensions not named after the arrow; without an arrow the dimensions that occur once stay",
+    ),
+    f(
+        "sum",
+        "sum(x) · sum(x -> batch) · sum(x, over:hidden)",
+        "sum over all dimensions, over those not kept, or over those named",
+    ),
+    f(
+        "mean",
+        "mean(x) · mean(x -> batch) · mean(x, over:hidden)",
+        "mean over dimensions, named as for sum",
+    ),
+    f(
+        "max",
+        "max(x) · max(x -> batch) · max(x, over:hidden)",
+        "greatest over dimensions, named as for sum",
+    ),
+    f(
+        "min",
+        "min(x) · min(x -> batch) · min(x, over:hidden)",
+        "least over dimensions, named as for sum",
+    ),
+    f(
+        "logsumexp",
+        "logsumexp(x, over:classes)",
+        "log of the sum of exponentials, safe for large numbers, named as for sum",
+    ),
+    f(
+        "softmax",
+        "softmax(x, dim:classes)",
+        "exponentials divided by their sum along one dimension",
+    ),
     f("log_softmax", "log_softmax(x, dim:classes)", "logarithm of softmax, without its rounding"),
-    f("cross_entropy", "cross_entropy(logits, target, dim:classes)", "logsumexp(logits) − Σ target·logits along the class dimension; target holds probabilities that sum to 1"),
+    f(
+        "cross_entropy",
+        "cross_entropy(logits, target, dim:classes)",
+        "logsumexp(logits) − Σ target·logits along the class dimension; target holds probabilities that sum to 1",
+    ),
     f("mean_square", "mean_square(y, target)", "mean of the squared differences"),
-    f("one_hot", "one_hot(labels, dim:classes)", "1 at the position the label names, else 0; a label out of range gives zeros"),
+    f(
+        "one_hot",
+        "one_hot(labels, dim:classes)",
+        "1 at the position the label names, else 0; a label out of range gives zeros",
+    ),
     f("index", "index(classes)", "0, 1, 2, … along a dimension"),
-    f("rename", "rename(x, io -> io2)", "the same numbers under another dimension name; this is how a tensor is laid out anew"),
+    f(
+        "rename",
+        "rename(x, io -> io2)",
+        "the same numbers under another dimension name; this is how a tensor is laid out anew",
+    ),
     f("stop_gradient", "stop_gradient(x)", "x, through which no gradient passes"),
     f("relu", "relu(x)", "max(x, 0)"),
     f("gelu", "gelu(x)", "x·Φ(x), tanh approximation"),
@@ -131,7 +171,8 @@ impl Scope<'_> {
             format!("`{name}` is neither declared by input or param nor assigned above"),
         );
         if self.dims.contains_key(name) {
-            d = d.hint(Hint::new(format!("`{name}` is a dimension; index({name}) counts along it")));
+            d = d
+                .hint(Hint::new(format!("`{name}` is a dimension; index({name}) counts along it")));
         } else if let Some(near) = nearest(name, self.names.keys().map(String::as_str)) {
             d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
         }
@@ -148,7 +189,10 @@ impl Scope<'_> {
         let mut d = Diagnostic::error(
             Code::UnknownDimension,
             span,
-            format!("the dimension `{}` has no size; give it one: dims {}:8", ident.text, ident.text),
+            format!(
+                "the dimension `{}` has no size; give it one: dims {}:8",
+                ident.text, ident.text
+            ),
         );
         if let Some(near) = nearest(&ident.text, self.dims.keys().map(String::as_str)) {
             d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
@@ -220,11 +264,9 @@ impl Scope<'_> {
         function: Function,
         span: Span,
     ) -> Option<NodeId> {
-        let (Some(x), Some(ExprKind::Name(from)), Some([to])) = (
-            call.args.first(),
-            call.args.get(1).map(|e| &e.kind),
-            call.arrow.as_deref(),
-        ) else {
+        let (Some(x), Some(ExprKind::Name(from)), Some([to])) =
+            (call.args.first(), call.args.get(1).map(|e| &e.kind), call.arrow.as_deref())
+        else {
             return self.wrong(function, span);
         };
         let x = self.expr(cx, x)?;
@@ -237,12 +279,15 @@ impl Scope<'_> {
         };
         let size = shape.dim(axis).size;
         if size != to.size {
-            let message =
-                format!("`{from}` has {size} elements, `{}` has {}: a rename needs equal sizes", to.name, to.size);
+            let message = format!(
+                "`{from}` has {size} elements, `{}` has {}: a rename needs equal sizes",
+                to.name, to.size
+            );
             self.complain(Code::ShapeMismatch, span, message);
             return None;
         }
-        let dims = shape.dims().iter().map(|d| if *d.name == **from { to.clone() } else { d.clone() });
+        let dims =
+            shape.dims().iter().map(|d| if *d.name == **from { to.clone() } else { d.clone() });
         match Shape::new(dims.collect()) {
             Ok(shape) => Some(self.graph.add(cx, Op::Rename, vec![x], shape)),
             Err(name) => {
@@ -288,12 +333,24 @@ impl Args<'_, '_, '_> {
     fn build(&mut self, name: &str) -> Option<NodeId> {
         let takes_dims = matches!(
             name,
-            "sum" | "mean" | "max" | "min" | "logsumexp" | "softmax" | "log_softmax" | "cross_entropy" | "one_hot"
+            "sum"
+                | "mean"
+                | "max"
+                | "min"
+                | "logsumexp"
+                | "softmax"
+                | "log_softmax"
+                | "cross_entropy"
+                | "one_hot"
         );
         let options = if takes_dims { &["over", "dim"][..] } else { &[] };
-        if let Some(odd) = self.call.options.iter().find(|o| !options.contains(&o.key.text.as_str()))
+        if let Some(odd) =
+            self.call.options.iter().find(|o| !options.contains(&o.key.text.as_str()))
         {
-            let message = format!("`{name}` has no option `{}`: it is called as {}", odd.key.text, self.function.form);
+            let message = format!(
+                "`{name}` has no option `{}`: it is called as {}",
+                odd.key.text, self.function.form
+            );
             self.scope.complain(Code::UnknownOption, odd.span, message);
             return None;
         }
@@ -433,7 +490,8 @@ impl Args<'_, '_, '_> {
         }
         let gone = self.named_dims()?;
         if gone.is_empty() {
-            let needs_dim = matches!(self.function.name, "softmax" | "log_softmax" | "cross_entropy");
+            let needs_dim =
+                matches!(self.function.name, "softmax" | "log_softmax" | "cross_entropy");
             if needs_dim && shape.rank() != 1 {
                 self.wrong();
                 return None;
@@ -491,9 +549,8 @@ impl Args<'_, '_, '_> {
             }
             kept
         } else {
-            let count = |name: &Name| {
-                self.nodes.iter().filter(|&&n| graph.shape(n).has(name)).count()
-            };
+            let count =
+                |name: &Name| self.nodes.iter().filter(|&&n| graph.shape(n).has(name)).count();
             union.filter(|d| count(&d.name) == 1)
         };
         Some(self.product(&kept))

@@ -154,7 +154,15 @@ pub const MAX_STEPS: u64 = 10_000_000;
 /// Reads a `train` statement.
 pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions {
     const KNOWN: &[&str] = &[
-        "optimizer", "rate", "steps", "seed", "data", "dtype", "momentum", "beta1", "beta2",
+        "optimizer",
+        "rate",
+        "steps",
+        "seed",
+        "data",
+        "dtype",
+        "momentum",
+        "beta1",
+        "beta2",
         "epsilon",
     ];
     let mut read = Reader::new("train", options, KNOWN, diagnostics);
@@ -209,12 +217,9 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
 
 /// Reads the `init:` of a declaration.
 pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<Init> {
-    const FORMS: &str =
-        "zeros, ones, normal(mean deviation), uniform(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
+    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
     let numbers = |args: &[OptValue]| -> Option<Vec<f64>> {
-        args.iter()
-            .map(|a| if let OptValue::Number(n) = a { Some(*n) } else { None })
-            .collect()
+        args.iter().map(|a| if let OptValue::Number(n) = a { Some(*n) } else { None }).collect()
     };
     let result = match &option.value {
         OptValue::Word(word) if word == "zeros" => Some(Init::Constant(0.0)),

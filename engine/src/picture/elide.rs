@@ -31,6 +31,21 @@ pub(super) fn slots(parts: u64, shown: u64) -> Vec<Slot> {
     first.chain([Slot::Gap, Slot::Block(parts - 1)]).collect()
 }
 
+/// Coordinates of a serial number, row-major over `sizes`: the last runs fastest.
+pub(super) fn coordinates(serial: u64, sizes: impl DoubleEndedIterator<Item = u64>) -> Vec<u64> {
+    let mut rest = serial;
+    let mut coordinates: Vec<u64> = sizes
+        .rev()
+        .map(|size| {
+            let c = rest % size;
+            rest /= size;
+            c
+        })
+        .collect();
+    coordinates.reverse();
+    coordinates
+}
+
 /// What is drawn of `parts` things, in words: `0–29 and 63`; `None` when all are.
 pub(super) fn words(parts: u64, shown: u64) -> Option<String> {
     match shown {
@@ -116,6 +131,12 @@ mod tests {
         assert_eq!(words(9, 3).as_deref(), Some("0–1 and 8"));
         assert_eq!(words(9, 2).as_deref(), Some("0 and 8"));
         assert_eq!(words(9, 9), None);
+    }
+
+    #[test]
+    fn coordinates_are_row_major() {
+        assert_eq!(coordinates(7, [2, 2, 3].into_iter()), [1, 0, 1]);
+        assert_eq!(coordinates(0, [].into_iter()), [0; 0]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Extents of marks: bounds, shifts, and an estimate of how wide a text is.
 //!
 //! No font is measured (the engine has none): a character counts as [`CHAR_WIDTH`] em, which is
-//! a little more than digits and small letters take in common sans-serif faces.
+//! a little more than digits and small letters take in common sans-serif faces; the few wide
+//! letters count as one em.
 
 use super::scene::{Align, Form};
 
@@ -13,7 +14,8 @@ pub const LINE_HEIGHT: f64 = 1.1;
 
 /// Estimated width of a text in pixels at a font size in pixels.
 pub fn text_width(text: &str, size: f64) -> f64 {
-    text.chars().count() as f64 * CHAR_WIDTH * size
+    let wide = text.chars().filter(|c| matches!(c, 'm' | 'w' | 'M' | 'W' | '→')).count() as f64;
+    (text.chars().count() as f64 * CHAR_WIDTH + wide * (1.0 - CHAR_WIDTH)) * size
 }
 
 /// A rectangle that holds something, in pixels.

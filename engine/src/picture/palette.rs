@@ -1,7 +1,7 @@
 //! The colours of pictures, as data: one theme for light paper, one for dark.
 //!
 //! Promises kept by a test: text on paper, slices and side faces has a contrast of at least 4.5;
-//! outlines have at least 3 against the paper and the slice they surround (WCAG 2, AA).
+//! outlines and lines have at least 3 against what they lie on (WCAG 2, AA).
 
 use super::scene::Tone;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ pub struct Hue {
     pub fill: &'static str,
     /// Side face of a box, lines of a hatch.
     pub shade: &'static str,
-    /// Outline of a slice, line of a series.
+    /// Line of a series; a strong form of the hue where paper or fill is the ground.
     pub line: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub struct Theme {
     pub note: &'static str,
     /// Rules, links, axes.
     pub link: &'static str,
-    /// Frames of whole tensors.
+    /// Frames of tensors and outlines of slices.
     pub frame: &'static str,
     /// Things left out, idle time.
     pub faint: &'static str,
@@ -170,8 +170,10 @@ mod tests {
             for h in theme.hues {
                 assert!(contrast(theme.ink, h.fill) >= 4.5, "ink on {}", h.name);
                 assert!(contrast(theme.ink, h.shade) >= 4.5, "ink on shaded {}", h.name);
-                assert!(contrast(h.line, theme.paper) >= 3.0, "outline of {}", h.name);
-                assert!(contrast(h.line, h.fill) >= 3.0, "outline on {}", h.name);
+                assert!(contrast(h.line, theme.paper) >= 3.0, "line of {}", h.name);
+                assert!(contrast(h.line, h.fill) >= 3.0, "line on {}", h.name);
+                assert!(contrast(theme.frame, h.fill) >= 3.0, "frame on {}", h.name);
+                assert!(contrast(theme.frame, h.shade) >= 3.0, "frame on shaded {}", h.name);
             }
         }
     }

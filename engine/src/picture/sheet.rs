@@ -1,7 +1,7 @@
 //! Several scenes on one sheet, each under its title.
 
 use super::draft::{Draft, Words, arrange};
-use super::geometry::text_width;
+use super::geometry::{Bounds, text_width};
 use super::scene::{Align, Scene, Table, Tone};
 
 /// Font size of captions.
@@ -13,8 +13,15 @@ const LEAST_WIDTH: f64 = 240.0;
 /// The scenes in rows of at most `columns`, each with its title as caption above it. `title` is
 /// that of the sheet. The twin has one row per row of each scene's table.
 pub fn compose(title: &str, scenes: &[Scene], columns: usize) -> Scene {
-    let boards: Vec<Draft> = scenes.iter().map(board).collect();
     let across = columns.clamp(1, scenes.len().max(1));
+    let captions: Vec<Vec<String>> =
+        scenes.iter().map(|s| broken(&s.title, s.width.max(LEAST_WIDTH))).collect();
+    // Pictures of a row begin at one height, under the longest of their captions.
+    let lines: Vec<usize> =
+        captions.chunks(across).map(|row| row.iter().map(Vec::len).max().unwrap_or(0)).collect();
+    let boards = scenes.iter().zip(&captions).enumerate();
+    let boards: Vec<Draft> =
+        boards.map(|(i, (scene, caption))| board(scene, caption, lines[i / across])).collect();
     let draft = arrange(boards, across, 28.0);
     let description: Vec<String> = scenes.iter().map(|s| s.description.clone()).collect();
     let rows = scenes.iter().flat_map(|s| s.table.rows.iter().map(|row| flat_row(s, row)));
@@ -26,20 +33,20 @@ pub fn compose(title: &str, scenes: &[Scene], columns: usize) -> Scene {
     draft.finish(Words { title: title.to_owned(), description: description.join(" "), table })
 }
 
-/// A scene with its caption.
-fn board(scene: &Scene) -> Draft {
+/// A scene with its caption, which takes the room of `lines` lines.
+fn board(scene: &Scene, caption: &[String], lines: usize) -> Draft {
+    const LINE: f64 = CAPTION * 1.35;
     let mut board = Draft::new();
-    let wide = scene.width.max(LEAST_WIDTH);
-    let lines = broken(&scene.title, wide);
-    for (i, line) in lines.iter().enumerate() {
-        let y = (i as f64 + 0.5) * CAPTION * 1.35;
-        board.text(Tone::Label, (0.0, y), CAPTION, Align::Start, line);
+    for (i, line) in caption.iter().enumerate() {
+        let at = (0.0, (i as f64 + 0.5) * LINE);
+        board.text(Tone::Label, at, CAPTION, Align::Start, line);
     }
     let mut picture = Draft::new();
     for mark in &scene.marks {
         picture.add(mark.clone());
     }
-    board.place(picture, 0.0, lines.len() as f64 * CAPTION * 1.35 + 2.0);
+    let Bounds { left, top, .. } = picture.bounds();
+    board.place(picture, -left, lines as f64 * LINE + 8.0 - top);
     board
 }
 

@@ -144,7 +144,7 @@ fn theme_rules(out: &mut String, id: &str, theme: &Theme, used: &Used) {
         out,
         ".{id} .paper{{fill:{paper}}}\n\
          .{id} .label{{fill:{ink}}}\n\
-         .{id} .note,.{id} text.elided{{fill:{note}}}\n\
+         .{id} .note,.{id} text.elided{{fill:{note};stroke:none}}\n\
          .{id} .link{{fill:none;stroke:{link};stroke-width:1.25}}\n\
          .{id} .frame{{fill:none;stroke:{frame};stroke-width:1.5}}\n\
          .{id} .elided{{fill:{faint};stroke:{link}}}\n\
@@ -153,18 +153,19 @@ fn theme_rules(out: &mut String, id: &str, theme: &Theme, used: &Used) {
          .{id} .busy{{fill:{busy};stroke:{frame}}}\n\
          .{id} .traffic{{fill:{traffic};stroke:{frame}}}"
     );
+    _ = writeln!(out, ".{id} .slice,.{id} .slice-shade,.{id} .partial{{stroke:{frame}}}");
     for (n, hue) in (0_u8..).zip(hues) {
         let (fill, shade, line) = (hue.fill, hue.shade, hue.line);
         if used.slices.contains(&n) {
-            _ = writeln!(out, ".{id} .slice.hue-{n}{{fill:{fill};stroke:{line}}}");
+            _ = writeln!(out, ".{id} .slice.hue-{n}{{fill:{fill}}}");
         }
         if used.shades.contains(&n) {
-            _ = writeln!(out, ".{id} .slice-shade.hue-{n}{{fill:{shade};stroke:{line}}}");
+            _ = writeln!(out, ".{id} .slice-shade.hue-{n}{{fill:{shade}}}");
         }
         if used.partial.contains(&n) {
             _ = writeln!(
                 out,
-                ".{id} .partial.hue-{n}{{fill:url(#{id}-hatch-{n});stroke:{line}}}\n\
+                ".{id} .partial.hue-{n}{{fill:url(#{id}-hatch-{n})}}\n\
                  .{id} .hatch-ground.hue-{n}{{fill:{fill}}}\n\
                  .{id} .hatch-line.hue-{n}{{stroke:{shade};stroke-width:3;fill:none}}"
             );
@@ -175,7 +176,7 @@ fn theme_rules(out: &mut String, id: &str, theme: &Theme, used: &Used) {
             _ = writeln!(
                 out,
                 ".{id} .series.hue-{n}{{stroke:{line};stroke-width:2;stroke-dasharray:{dash}}}\n\
-                 .{id} rect.series.hue-{n}{{fill:{line}}}"
+                 .{id} rect.series.hue-{n}{{fill:{line};stroke:none}}"
             );
         }
     }

@@ -4,7 +4,9 @@
 //! Printing and parsing again gives the same Spec, spans apart. A name that cannot be written
 //! (empty, or with a back quote or a line break in it) does not come from a text.
 
-use super::ast::{BinaryOp, Call, Decl, Expr, ExprKind, Ident, Opt, OptValue, Pair, RulePair, Spec, Stmt};
+use super::ast::{
+    BinaryOp, Call, Decl, Expr, ExprKind, Ident, Opt, OptValue, Pair, RulePair, Spec, Stmt,
+};
 use super::lex::{is_bare_word, is_space, write_name};
 use super::parse;
 

@@ -1,6 +1,8 @@
 //! Specs without their spans, so that two texts that say the same compare equal.
 
-use super::ast::{Call, Decl, Expr, ExprKind, Ident, Item, Opt, OptValue, Pair, RulePair, Spec, Stmt};
+use super::ast::{
+    Call, Decl, Expr, ExprKind, Ident, Item, Opt, OptValue, Pair, RulePair, Spec, Stmt,
+};
 use crate::diag::Span;
 
 /// The same Spec with every span at `0..0`.

@@ -26,9 +26,8 @@ pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -
     Some(match collective.kind {
         CollectiveKind::Allreduce(combine) => teller.settles(combine, None),
         CollectiveKind::Reducescatter(combine, to) => teller.settles(combine, Some(to)),
-        CollectiveKind::Allgather(from) => {
-            teller.moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0]))
-        }
+        CollectiveKind::Allgather(from) => teller
+            .moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0])),
         CollectiveKind::Allsplit(to) => teller
             .moves(&[to], |t, _| format!("each processor keeps its own block along `{}`", t[0])),
         CollectiveKind::Alltoall(from, to) => teller.moves(&[from, to], |t, n| {
@@ -115,9 +114,15 @@ impl Teller<'_> {
         let user = self.graph.node(self.step.node);
         let own = self.program.values[self.input].node == self.step.node;
         let cause = if own && matches!(user.op, Op::Rename) {
-            format!("{tensor} is laid out anew under its new dimension names by {}", self.rules(&self.all_dims()))
+            format!(
+                "{tensor} is laid out anew under its new dimension names by {}",
+                self.rules(&self.all_dims())
+            )
         } else if own {
-            format!("{tensor} is brought into the layout that {} gives it", self.rules(&self.all_dims()))
+            format!(
+                "{tensor} is brought into the layout that {} gives it",
+                self.rules(&self.all_dims())
+            )
         } else {
             format!(
                 "in the operation that makes {}, `{}` already splits another dimension, so {tensor} has to make way",

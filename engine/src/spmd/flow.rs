@@ -104,7 +104,8 @@ pub fn outcome(
     let build = |axes: Vec<MeshAxis>, combine: Combine, contracted: Vec<Name>| {
         let split = node.shape.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
         let all = passed.iter().copied().chain(axes.iter().map(|&a| (a, combine))).collect();
-        let layout = TensorLayout::new(split, all, &node.shape, mesh).map_err(|_| pending.clone())?;
+        let layout =
+            TensorLayout::new(split, all, &node.shape, mesh).map_err(|_| pending.clone())?;
         Ok(Outcome { layout, contracted })
     };
     match &node.op {
@@ -119,7 +120,8 @@ pub fn outcome(
         Op::Rename => {
             let from = graph.shape(node.inputs[0]);
             let split = from.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
-            let layout = TensorLayout::new(split, passed, &node.shape, mesh).map_err(|_| pending)?;
+            let layout =
+                TensorLayout::new(split, passed, &node.shape, mesh).map_err(|_| pending)?;
             Ok(Outcome { layout, contracted: Vec::new() })
         }
         Op::Elementwise(_)

@@ -75,8 +75,7 @@ fn forward(graph: &Graph, mesh: &Mesh, plan: &mut Plan) -> bool {
                     plan.settles[node.inputs[k]] = true;
                 }
                 let settled: Vec<&[_]> = node.inputs.iter().map(|&i| travelling(plan, i)).collect();
-                plan.raw[id] =
-                    flow::outcome(graph, node, &plan.splits[id], &settled, mesh).ok();
+                plan.raw[id] = flow::outcome(graph, node, &plan.splits[id], &settled, mesh).ok();
                 changed = true;
             }
         }
@@ -93,13 +92,7 @@ fn travelling(plan: &Plan, id: NodeId) -> &[(MeshAxis, Combine)] {
 }
 
 /// Whether the raw splits of `input` are those that `user` works under.
-fn fits(
-    graph: &Graph,
-    plan: &Plan,
-    mesh: &Mesh,
-    user: NodeId,
-    input: NodeId,
-) -> bool {
+fn fits(graph: &Graph, plan: &Plan, mesh: &Mesh, user: NodeId, input: NodeId) -> bool {
     let wanted = plan.splits[user].operand(graph.shape(input), mesh);
     match (wanted, &plan.raw[input]) {
         (Some(wanted), Some(raw)) => wanted.splits() == raw.layout.splits(),
@@ -150,9 +143,7 @@ fn own_price(graph: &Graph, layouts: &Layouts, mesh: &Mesh, plan: &Plan, id: Nod
     let node = graph.node(id);
     let none: Vec<&[_]> = node.inputs.iter().map(|_| &[][..]).collect();
     match flow::outcome(graph, node, &plan.splits[id], &none, mesh) {
-        Ok(own) if !own.layout.is_settled() => {
-            settle_price(graph, layouts, mesh, id, &own.layout)
-        }
+        Ok(own) if !own.layout.is_settled() => settle_price(graph, layouts, mesh, id, &own.layout),
         _ => 0.0,
     }
 }

@@ -131,12 +131,8 @@ fn moves(here: &TensorLayout, to: &TensorLayout) -> Vec<Collective> {
     // Partial values settle: all axes of one kind that the target does not want split at once, or
     // any run of axes that the target wants next on one dimension.
     for combine in [Combine::Sum, Combine::Max, Combine::Min] {
-        let here_partial: Vec<MeshAxis> = here
-            .partial()
-            .iter()
-            .filter(|(a, c)| *c == combine && goes(*a))
-            .map(|p| p.0)
-            .collect();
+        let here_partial: Vec<MeshAxis> =
+            here.partial().iter().filter(|(a, c)| *c == combine && goes(*a)).map(|p| p.0).collect();
         let plain: Vec<MeshAxis> =
             here_partial.iter().copied().filter(|&a| to.split_by(a).is_none()).collect();
         for axes in [&here_partial, &plain] {
@@ -184,10 +180,7 @@ fn moves(here: &TensorLayout, to: &TensorLayout) -> Vec<Collective> {
 
 /// For every dimension whose present split is a beginning of the wanted one: the axes still to
 /// come, in order.
-fn wanted<'t>(
-    here: &TensorLayout,
-    to: &'t TensorLayout,
-) -> Vec<(TensorAxis, &'t [MeshAxis])> {
+fn wanted<'t>(here: &TensorLayout, to: &'t TensorLayout) -> Vec<(TensorAxis, &'t [MeshAxis])> {
     (0..here.rank())
         .map(TensorAxis::new)
         .filter_map(|axis| {

@@ -25,8 +25,7 @@ fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
     let features = read.whole("in", 1, MAX_SIZE).unwrap_or(4);
     let out = read.whole("out", 1, MAX_SIZE).unwrap_or(1);
     let widths = widths(&mut read);
-    let activations =
-        ["relu", "tanh", "sigmoid", "gelu", "silu", "none"].map(|name| (name, name));
+    let activations = ["relu", "tanh", "sigmoid", "gelu", "silu", "none"].map(|name| (name, name));
     let activation = read.choice("activation", &activations).unwrap_or("relu");
     let losses = [("mse", "mse"), ("cross_entropy", "cross_entropy")];
     let loss = read.choice("loss", &losses).unwrap_or("mse");

@@ -13,7 +13,7 @@ pub(super) fn draw(board: &mut Board<'_>, counts: [usize; 3], names: [&MeshDim; 
     let [rows, cols, planes] = counts;
     let depth = (cell.width + 6.0, 24.0);
     let wide = planes as f64 * depth.0 + 16.0;
-    let high = (cell.height + 16.0).max((planes as f64 - 1.0) * depth.1 + cell.height * 0.9);
+    let high = (planes as f64 - 1.0) * depth.1 + cell.height + 14.0;
     let at = |r: usize, c: usize, p: usize| {
         let (r, c, p) = (r as f64, c as f64, p as f64);
         (c * wide + p * depth.0, r * high - p * depth.1)

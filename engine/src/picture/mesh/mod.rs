@@ -80,7 +80,6 @@ struct Plan {
     panels_shown: u64,
     /// How many processors are drawn along each inner dimension.
     shown: Vec<u64>,
-    lattice: bool,
 }
 
 impl Plan {
@@ -97,7 +96,7 @@ impl Plan {
         let caps: Vec<u64> = [PANELS, along, along, along][..parts.len()].to_vec();
         let mut shown = elide::shown(&parts, &caps, MOST_DRAWN);
         let panels_shown = shown.remove(0);
-        Self { outer, panels, panels_shown, shown, lattice }
+        Self { outer, panels, panels_shown, shown }
     }
 
     fn is_complete(&self, mesh: &Mesh) -> bool {
@@ -146,12 +145,7 @@ fn panels(mesh: &Mesh, plan: &Plan, cell: &Cell) -> Draft {
             draft.text(Tone::Elided, (0.0, 0.0), 20.0, Align::Start, "⋯");
             return draft;
         };
-        let mut rest = serial;
-        let mut prefix = vec![0; plan.outer];
-        for (c, dim) in prefix.iter_mut().zip(leading).rev() {
-            *c = rest % dim.size;
-            rest /= dim.size;
-        }
+        let prefix = elide::coordinates(serial, leading.iter().map(|d| d.size));
         let mut draft = inner(mesh, plan, cell, &prefix);
         let bounds = draft.bounds();
         let named = prefix.iter().zip(leading).map(|(c, d)| format!("{} {c}", d.name));

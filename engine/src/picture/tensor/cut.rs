@@ -8,6 +8,7 @@ use crate::index::{Idx as _, MeshAxis, Pnum, TensorAxis};
 use crate::layout::dims::Shape;
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::{Combine, TensorLayout};
+use crate::picture::elide;
 use crate::picture::scene::{Table, Tone};
 use crate::picture::words;
 
@@ -164,23 +165,6 @@ impl<'a> Cut<'a> {
         (!axes.is_empty()).then(|| words::and(&axes))
     }
 
-    /// The block with a serial number (row-major over [`Cut::parts`]).
-    fn block(&self, serial: u64) -> Vec<u64> {
-        let mut rest = serial;
-        let mut block: Vec<u64> = self
-            .parts
-            .iter()
-            .rev()
-            .map(|&p| {
-                let b = rest % p;
-                rest /= p;
-                b
-            })
-            .collect();
-        block.reverse();
-        block
-    }
-
     /// One row per distinct slice: block, elements per dimension, holders, partial or not.
     pub(super) fn table(&self) -> Table {
         let names = self.shape.dims().iter().map(|d| d.name.to_string());
@@ -193,7 +177,7 @@ impl<'a> Cut<'a> {
         // The first ones, and always the last.
         let serials = (0..listed).map(|i| if i + 1 == listed { all - 1 } else { i });
         let row = |serial: u64| {
-            let block = self.block(serial);
+            let block = elide::coordinates(serial, self.parts.iter().copied());
             let numbers: Vec<String> = block.iter().map(u64::to_string).collect();
             let mut row = vec![format!("({})", numbers.join(", "))];
             row.extend(block.iter().enumerate().map(|(dim, &b)| self.range(dim, b)));

@@ -63,6 +63,7 @@ impl Plan {
         let caps: &[u64] = match rank {
             0 => &[],
             1 => &[STRIP],
+            2 if cut.parts.contains(&1) => &[STRIP, STRIP],
             2 => &MATRIX,
             _ => &BOX,
         };
@@ -71,6 +72,34 @@ impl Plan {
         let mut shown = elide::shown(&parts, &caps, MOST_SLICES);
         let boxes_shown = shown.remove(0);
         Self { shown, outer, boxes, boxes_shown }
+    }
+
+    /// All blocks that are drawn.
+    fn blocks(&self, cut: &Cut<'_>) -> Vec<Vec<u64>> {
+        let number = |slot: Slot| match slot {
+            Slot::Block(number) => Some(number),
+            Slot::Gap => None,
+        };
+        let (leading, inner) = cut.parts.split_at(self.outer);
+        let mut blocks: Vec<Vec<u64>> = elide::slots(self.boxes, self.boxes_shown)
+            .into_iter()
+            .filter_map(number)
+            .map(|serial| elide::coordinates(serial, leading.iter().copied()))
+            .collect();
+        for (&parts, &shown) in inner.iter().zip(&self.shown) {
+            let along: Vec<u64> =
+                elide::slots(parts, shown).into_iter().filter_map(number).collect();
+            let longer = |block: Vec<u64>| {
+                let more = along.iter().map(move |&b| {
+                    let mut block = block.clone();
+                    block.push(b);
+                    block
+                });
+                more.collect::<Vec<_>>()
+            };
+            blocks = blocks.into_iter().flat_map(longer).collect();
+        }
+        blocks
     }
 
     /// What is left out, one sentence per dimension.
@@ -120,24 +149,22 @@ pub fn scene(
     draft.finish(words_of(&cut, &plan))
 }
 
-/// Sizes of labels: those of the longest label that is drawn, in a font that suits the crowd.
+/// Sizes of labels: those of the longest label, in a font that suits the crowd.
 fn look(cut: &Cut<'_>, plan: &Plan) -> Look {
-    let most = plan.shown.iter().copied().max().unwrap_or(1);
-    let down = if plan.shown.len() >= 2 { plan.shown[plan.shown.len() - 2] } else { 1 };
+    // A line that is drawn in pieces is as crowded as a piece.
+    let in_pieces = plan.shown.iter().filter(|s| **s > 1).count() <= 1 && cut.parts.len() <= 2;
+    let crowd = |&blocks: &u64| {
+        if in_pieces { blocks.min(flat::piece(blocks as usize) as u64) } else { blocks }
+    };
+    let most = plan.shown.iter().map(crowd).max().unwrap_or(1);
     let font = match most {
         0..=8 => 13.0,
         9..=16 => 11.5,
         _ => 10.0,
     };
-    // Labels have about the same length everywhere; the last block has the largest numbers.
-    let first: Vec<u64> = vec![0; cut.parts.len()];
-    let last: Vec<u64> = cut.parts.iter().map(|p| p - 1).collect();
-    let longest = [first, last]
-        .iter()
-        .map(|b| words::label(&cut.holders(b)).chars().count())
-        .max()
-        .unwrap_or(1);
-    Look::new(font, longest, down > 16)
+    let chars = |block: Vec<u64>| words::label(&cut.holders(&block)).chars().count();
+    let longest = plan.blocks(cut).into_iter().map(chars).max().unwrap_or(1);
+    Look::new(font, longest, most > 16)
 }
 
 /// The drawn axes of the inner dimensions.
@@ -163,12 +190,7 @@ fn boxes(cut: &Cut<'_>, plan: &Plan, look: &Look) -> Draft {
             draft.text(Tone::Elided, (0.0, 0.0), 20.0, Align::Start, "⋯");
             return draft;
         };
-        let mut rest = serial;
-        let mut block = vec![0; plan.outer];
-        for (b, parts) in block.iter_mut().zip(leading).rev() {
-            *b = rest % parts;
-            rest /= parts;
-        }
+        let block = elide::coordinates(serial, leading.iter().copied());
         let mut draft = solid::draw(cut, look, &block, &axes);
         let bounds = draft.bounds();
         let named = block.iter().zip(cut.shape.dims()).enumerate();
@@ -229,8 +251,14 @@ fn words_of(cut: &Cut<'_>, plan: &Plan) -> Words {
     let pending =
         pending.map_or(String::new(), |p| format!(" The values are partial (hatched): {p}."));
     let left_out = plan.left_out(cut);
+    let in_pieces = match plan.shown.as_slice() {
+        [n] | [1, n] | [n, 1] if *n as usize > flat::piece(*n as usize) => {
+            " It is drawn in pieces that follow each other."
+        }
+        _ => "",
+    };
     let description =
-        format!("Tensor {name}{shape} on {on}. {each}{replicated}{pending}{left_out}");
+        format!("Tensor {name}{shape} on {on}. {each}{replicated}{pending}{left_out}{in_pieces}");
     Words { title, description, table: cut.table() }
 }
 

@@ -65,7 +65,8 @@ fn solid_shape(cut: &Cut<'_>, look: &Look, axes: [&Axis; 3], behind: Behind) -> 
         Behind::Tops => {
             let up = (each * 0.55).max(look.font * 1.3 + 4.0);
             width += look.font * 1.2;
-            (up * 1.2, up)
+            // A deep box would run off to the right: many layers rise more steeply.
+            (if depth.slots.len() > 4 { up * 0.6 } else { up * 1.2 }, up)
         }
         Behind::Sides => {
             let across = (each * 0.8).max(look.width);
@@ -176,6 +177,7 @@ fn notes(painter: &mut Painter<'_>, axes: [&Axis; 3], shape: &Shape3) {
 /// A box of which all three dimensions are cut: one thin box per layer.
 fn layers(cut: &Cut<'_>, look: &Look, prefix: &[u64], axes: &[Axis]) -> Draft {
     let [depth, rows, cols] = axes else { return Draft::new() };
+    let (down, right) = (rows.ruler(look.height), cols.ruler(look.width));
     let mut boards = Vec::new();
     for &slot in &depth.slots {
         let mut painter = Painter::new(cut, look, prefix);
@@ -184,8 +186,8 @@ fn layers(cut: &Cut<'_>, look: &Look, prefix: &[u64], axes: &[Axis]) -> Draft {
             Slot::Block(number) => {
                 let shape = Shape3 {
                     depth: Ruler::new(vec![slot], 1.0, 1.0),
-                    rows: rows.ruler(look.height),
-                    cols: cols.ruler(look.width),
+                    rows: down.clone(),
+                    cols: right.clone(),
                     step: LAYER,
                     behind: Behind::Nothing,
                 };
@@ -199,21 +201,22 @@ fn layers(cut: &Cut<'_>, look: &Look, prefix: &[u64], axes: &[Axis]) -> Draft {
                 if let Some(dim) = cols.dim {
                     painter.line_note(dim, shape.cols.length(), shape.rows.length() + 14.0);
                 }
-                if let (Some(dim), true) = (rows.dim, boards.is_empty()) {
-                    painter.left_note(dim, -8.0, shape.rows.length() / 2.0);
-                }
             }
         }
         boards.push(painter.draft);
     }
     let widest = boards.iter().map(|b| b.bounds().width()).fold(1.0, f64::max) + 20.0;
     let across = ((ROW_WIDTH / widest) as usize).max(1);
-    let mut draft = arrange(boards, across, 20.0);
-    if let Some(dim) = depth.dim {
-        let painter = Painter::new(cut, look, prefix);
-        let bounds = draft.bounds();
-        let text = format!("layers over {}", painter.one_line(dim));
-        draft.note((bounds.left, bounds.top - 14.0), Align::Start, &text);
+    let mut painter = Painter::new(cut, look, prefix);
+    let first = boards.first().map_or(0.0, |b| -b.bounds().top);
+    painter.draft = arrange(boards, across, 20.0);
+    if let Some(dim) = rows.dim {
+        painter.left_note(dim, -8.0, first + down.length() / 2.0);
     }
-    draft
+    if let Some(dim) = depth.dim {
+        let bounds = painter.draft.bounds();
+        let text = format!("layers over {}", painter.one_line(dim));
+        painter.draft.note((bounds.left, bounds.top - 14.0), Align::Start, &text);
+    }
+    painter.draft
 }

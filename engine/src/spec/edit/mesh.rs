@@ -67,7 +67,7 @@ fn in_place(
                 None => {
                     let arguments = lines.arguments(line);
                     removed.push(removal(text, arguments, pair.span, PAIR_SEPARATORS));
-                },
+                }
             }
         }
         edits.extend(union(text, lines.arguments(line), removed));

@@ -54,10 +54,13 @@ fn in_dims(text: &str, lines: &Lines<'_>, dim: &str, size: u64, pair: &str) -> O
         let arguments = lines.arguments(line);
         let written = arguments.of(text);
         let unread = written.split(|c| is_space(c) || c == ',').find(|piece| {
-            piece.strip_prefix(dim).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=']))
+            piece
+                .strip_prefix(dim)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '=']))
         });
         if let Some(piece) = unread {
-            let start = arguments.start + (piece.as_ptr() as usize - written.as_ptr() as usize) as u32;
+            let start =
+                arguments.start + (piece.as_ptr() as usize - written.as_ptr() as usize) as u32;
             let span = Span::new(start, start + piece.len() as u32);
             return Some(TextEdit { span, replacement: pair.to_owned() });
         }

@@ -113,8 +113,7 @@ impl<'t, 'p> Document<'t, 'p> {
                 Span::new(end, end),
                 format!("{before}end{newline}"),
             );
-            self.problems
-                .report(Diagnostic::error(Code::UnclosedBlock, span, message).hint(hint));
+            self.problems.report(Diagnostic::error(Code::UnclosedBlock, span, message).hint(hint));
         }
     }
 

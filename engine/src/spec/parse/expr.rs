@@ -182,7 +182,11 @@ impl Reader<'_, '_> {
         let span = self.span(start);
         if after.starts_with(is_name_start) {
             let name = &after[..run_len(after, is_name_char)];
-            let message = format!("An operator lacks between {} and {}", shown(span.of(self.text)), shown(name));
+            let message = format!(
+                "An operator lacks between {} and {}",
+                shown(span.of(self.text)),
+                shown(name)
+            );
             let at = Span::new(span.end, span.end);
             let hint = Hint::edit("Multiply them with `*`.", at, " * ");
             self.error_hint(Code::Syntax, span, message, hint);

@@ -5,7 +5,9 @@ use super::pairs::Separators;
 use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Stmt};
-use crate::spec::lex::{STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown};
+use crate::spec::lex::{
+    STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown,
+};
 
 impl Reader<'_, '_> {
     /// Reads the code of one line. A line of which nothing could be used is `Unreadable`.
@@ -25,7 +27,9 @@ impl Reader<'_, '_> {
 
     fn readable(&mut self, code: &str) -> Option<Stmt> {
         let word = &code[..run_len(code, is_name_char)];
-        if is_assignment(code) || (code[word.len()..].starts_with('[') && !STATEMENTS.contains(&word)) {
+        if is_assignment(code)
+            || (code[word.len()..].starts_with('[') && !STATEMENTS.contains(&word))
+        {
             return self.assignment();
         }
         let Some(&statement) = STATEMENTS.iter().find(|&&s| s == word) else {
@@ -92,7 +96,9 @@ impl Reader<'_, '_> {
     fn unknown_statement(&mut self, code: &str) {
         let start = self.pos;
         let len = match name_len(code) {
-            0 => run_len(code, is_pair_name_char).max(code.chars().next().map_or(0, char::len_utf8)),
+            0 => {
+                run_len(code, is_pair_name_char).max(code.chars().next().map_or(0, char::len_utf8))
+            }
             len => len,
         };
         self.pos += len;
@@ -110,7 +116,8 @@ impl Reader<'_, '_> {
             problem = problem.hint(hint);
         } else if after.starts_with(':') {
             let at = Span::new(start as u32, start as u32);
-            let size = after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
+            let size =
+                after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
             let words: &[&str] = if size { &["mesh", "dims"] } else { &["layout"] };
             for word in words {
                 let text = format!("Write the statement word `{word}` in front.");
@@ -141,7 +148,8 @@ impl Reader<'_, '_> {
         if !self.eat("=") {
             let span = self.span(start);
             let message = format!("{} is neither declared nor assigned here", shown(&name.text));
-            let hint = Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
+            let hint =
+                Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
             self.error_hint(Code::Syntax, span, message, hint);
             return None;
         }

@@ -27,7 +27,8 @@ pub fn parse(text: &str) -> (Spec, Vec<Diagnostic>) {
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
     if diagnostics.len() == MAX_PROBLEMS {
         let span = diagnostics.last().map_or(Span::default(), |d| d.span);
-        let message = format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed");
+        let message =
+            format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed");
         diagnostics.push(Diagnostic::error(Code::TooLarge, span, message));
     }
     (Spec { items }, diagnostics)
@@ -50,10 +51,7 @@ pub(super) fn read(text: &str) -> Reading {
         let mut reading = Reading::default();
         let start = text.floor_char_boundary(MAX_TEXT);
         let span = Span::new(start as u32, text.len() as u32);
-        let message = format!(
-            "The text has {} bytes; at most {MAX_TEXT} are read",
-            text.len()
-        );
+        let message = format!("The text has {} bytes; at most {MAX_TEXT} are read", text.len());
         let hint = Hint::new("Keep data in a data set (`data:NAME`) rather than in the text.");
         reading.problems.report(Diagnostic::error(Code::TooLarge, span, message).hint(hint));
         return reading;

@@ -3,9 +3,7 @@
 use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Opt, OptValue};
-use crate::spec::lex::{
-    is_space, is_word_char, name_len, number, run_len, shown, split_comment,
-};
+use crate::spec::lex::{is_space, is_word_char, name_len, number, run_len, shown, split_comment};
 use std::collections::BTreeSet;
 
 /// Where a list of options stands.
@@ -103,10 +101,16 @@ impl Reader<'_, '_> {
     fn option(&mut self, place: Place) -> Option<Opt> {
         let start = self.pos;
         let key = self.name("an option `key:value`")?;
-        self.colon(&key, "value", "1", |c| place.ends_value(c), |rest| {
-            let len = name_len(rest);
-            len > 0 && rest[len..].starts_with(':')
-        })?;
+        self.colon(
+            &key,
+            "value",
+            "1",
+            |c| place.ends_value(c),
+            |rest| {
+                let len = name_len(rest);
+                len > 0 && rest[len..].starts_with(':')
+            },
+        )?;
         let value_start = self.pos;
         let value = self.value()?;
         if !self.peek().is_none_or(|c| place.ends_value(c)) {

@@ -7,8 +7,7 @@ use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Pair, RulePair};
 use crate::spec::lex::{
-    MAX_SIZE, is_name_char, is_pair_name_char, is_space, name_len, number, run_len,
-    shown,
+    MAX_SIZE, is_name_char, is_pair_name_char, is_space, name_len, number, run_len, shown,
 };
 
 /// What separates pairs.
@@ -109,8 +108,11 @@ impl Reader<'_, '_> {
         let name = self.pair_name("a pair `name:value`")?;
         let ends = |c: char| separators.ends(c);
         self.colon(&name, what, example, ends, |rest| {
-            let len =
-                if rest.starts_with('`') { name_len(rest) } else { run_len(rest, is_pair_name_char) };
+            let len = if rest.starts_with('`') {
+                name_len(rest)
+            } else {
+                run_len(rest, is_pair_name_char)
+            };
             len > 0 && rest[len..].starts_with(':')
         })?;
         Some(name)

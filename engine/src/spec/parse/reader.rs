@@ -210,10 +210,8 @@ impl<'t, 'p> Reader<'t, 'p> {
     pub(super) fn unclosed(&mut self, open: usize, close: char) {
         let span = Span::new(open as u32, open as u32 + 1);
         let end = Span::new(self.end as u32, self.end as u32);
-        let message = format!(
-            "{} is not closed: a statement ends with its line",
-            shown(span.of(self.text))
-        );
+        let message =
+            format!("{} is not closed: a statement ends with its line", shown(span.of(self.text)));
         let hint = Hint::edit(format!("Add `{close}` at the end of the line."), end, close);
         self.error_hint(Code::Syntax, span, message, hint);
         self.pos = self.end;

@@ -3,10 +3,7 @@
 //! `MESHWORK_BLESS=1` writes the files instead; look at what changed before you commit it.
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes its golden files")]
 
-#[path = "common/pictures.rs"]
-mod common;
-
-use common::{mesh, tensor};
+use crate::say::{self, mesh, tensor};
 use meshwork_engine::picture::curve::{self, Chart, Series};
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::sheet::compose;
@@ -170,8 +167,12 @@ fn titles_and_descriptions_say_what_is_drawn() {
         "{}",
         capped.description
     );
+    // A sum over a mesh dimension that now splits the tensor has been settled.
+    let settled = tensor("h", "batch:8", "batch:rows", &["rows", "cols"], "rows:2 cols:2");
+    assert_eq!(settled.title, "h[batch:8], split by batch over rows, sum over cols pending");
+
     let whole = mesh("rows:2");
-    let layout = common::rules("").tensor_layout(&common::shape(""), &whole).unwrap();
-    let loss = tensor_picture::scene("loss", &common::shape(""), &layout, &[], &whole);
+    let layout = say::rules("").tensor_layout(&say::shape(""), &whole).unwrap();
+    let loss = tensor_picture::scene("loss", &say::shape(""), &layout, &[], &whole);
     assert_eq!(loss.title, "loss[], whole");
 }
