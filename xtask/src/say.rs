@@ -2,16 +2,21 @@
 
 #![expect(clippy::print_stderr, reason = "the tasks talk to the person at the terminal")]
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Announces a step: what it does and how long it usually takes.
+/// When the task began.
+static START: OnceLock<Instant> = OnceLock::new();
+
+/// Announces a step: the time since the task began, what the step does, how long it usually takes.
 pub(crate) fn step(what: &str, usually: &str) {
-    eprintln!("==> {what} ({usually})");
+    let seconds = START.get_or_init(Instant::now).elapsed().as_secs();
+    eprintln!("[{:2}:{:02}] {what} ({usually})", seconds / 60, seconds % 60);
 }
 
 /// Adds a remark to the step before.
 pub(crate) fn note(what: &str) {
-    eprintln!("    {what}");
+    eprintln!("        {what}");
 }
 
 /// Prints a line as it is.
@@ -36,6 +41,7 @@ fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::duration;
+    use std::sync::OnceLock;
     use std::time::Duration;
 
     #[test]

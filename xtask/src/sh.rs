@@ -1,10 +1,11 @@
 //! Other programs: how the tasks call them, and where the project's folders are.
 
 use anyhow::{Context as _, Result, bail};
-use std::env;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, io};
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -37,6 +38,16 @@ pub(crate) fn meshwork() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     cargo.current_dir(root());
+    cargo
+}
+
+/// A cargo command that builds: with its progress on a terminal, quiet in a log.
+pub(crate) fn cargo_build(command: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.arg(command);
+    if !io::stderr().is_terminal() {
+        cargo.arg("--quiet");
+    }
     cargo
 }
 
@@ -73,9 +84,10 @@ pub(crate) fn find(programs: &[&str]) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether this is Debian, or a system made from it, and we may install packages.
+/// Whether this is Debian and we may install its packages.
 pub(crate) fn may_install_debian_packages() -> bool {
-    Path::new("/etc/debian_version").exists()
+    let about = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    about.lines().any(|line| line == "ID=debian")
         && output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
@@ -90,7 +102,8 @@ pub(crate) fn install_debian_packages(packages: &[&str]) -> Result<()> {
     run(apt().args(["install", "--yes", "--no-install-recommends", "--no-remove"]).args(packages))
 }
 
-fn name(command: &Command) -> String {
+/// The name of a program.
+pub(crate) fn name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 

@@ -1,7 +1,7 @@
 //! The studio, compiled for the browser and laid out for the server in `target/studio`.
 
-use crate::{hash, say, sh, wasm};
-use anyhow::{Context as _, Result};
+use crate::{files, hash, say, sh, wasm};
+use anyhow::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,8 +26,8 @@ fn compile(toolchain: &wasm::Toolchain) -> Result<PathBuf> {
     let mut flags = toolchain.flags.clone();
     flags.push("-Ctarget-feature=+simd128".to_owned());
     sh::run(
-        sh::cargo()
-            .args(["rustc", "--quiet", "--package", "meshwork-frontend", "--lib"])
+        sh::cargo_build("rustc")
+            .args(["--package", "meshwork-frontend", "--lib"])
             .args(["--crate-type", "cdylib", "--profile", "wasm", "--target", TARGET])
             .arg("--target-dir")
             .arg(&target)
@@ -45,12 +45,8 @@ fn forget_other_library(target: &Path, identity: &str) -> Result<()> {
     if fs::read_to_string(&stamp).is_ok_and(|known| known == identity) {
         return Ok(());
     }
-    let compiled = target.join(TARGET);
-    if compiled.exists() {
-        fs::remove_dir_all(&compiled).with_context(|| format!("removing {compiled:?}"))?;
-    }
-    fs::create_dir_all(target).with_context(|| format!("creating {target:?}"))?;
-    fs::write(&stamp, identity).with_context(|| format!("writing {stamp:?}"))
+    files::remove_folder(&target.join(TARGET))?;
+    files::write(&stamp, identity)
 }
 
 /// Makes bindings, names by content, and compressed copies; does nothing when the module, the
@@ -65,44 +61,28 @@ fn bundle(module: &Path) -> Result<()> {
     let start = Instant::now();
     say::step("Bundling the studio", "seconds; about 1 min the first time");
     sh::run(
-        sh::cargo()
-            .args(["run", "--quiet", "--profile", "xtask", "--package", "xtask"])
+        sh::cargo_build("run")
+            .args(["--profile", "xtask", "--package", "xtask"])
             .args(["--features", "bundle", "--bin", "xtask-bundle", "--"])
             .arg(module)
             .arg(sh::root().join("static"))
             .arg(sh::studio()),
     )?;
-    fs::write(&stamp, sources).with_context(|| format!("writing {stamp:?}"))?;
+    files::write(&stamp, sources)?;
     say::note(&format!("bundled in {}", say::took(start)));
     Ok(())
 }
 
 fn fingerprint(module: &Path) -> Result<String> {
-    let mut files = vec![
-        module.to_path_buf(),
-        sh::root().join("xtask/Cargo.toml"),
-        sh::root().join("xtask/src/bundle/main.rs"),
-        sh::root().join("xtask/src/bundle/names.rs"),
-    ];
-    files.extend(files_below(&sh::root().join("static"))?);
+    let root = sh::root();
+    let mut sources = vec![module.to_path_buf(), root.join("xtask/Cargo.toml")];
+    for folder in ["xtask/src/bundle", "static"].map(|folder| root.join(folder)) {
+        sources.extend(files::below(&folder)?.iter().map(|file| folder.join(file)));
+    }
     let mut parts = Vec::new();
-    for file in &files {
-        parts.push(file.to_string_lossy().into_owned().into_bytes());
-        parts.push(fs::read(file).with_context(|| format!("reading {file:?}"))?);
+    for source in &sources {
+        parts.push(source.to_string_lossy().into_owned().into_bytes());
+        parts.push(files::read(source)?);
     }
     Ok(hash::hex(parts.iter().map(Vec::as_slice)))
-}
-
-/// Every file below a folder, in order.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| format!("reading {folder:?}"))? {
-            let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

@@ -4,7 +4,7 @@
 //! packages do: `rustc-web` (a recent compiler) and `rust-web-src`, from which the standard library
 //! is built once and kept in the user's cache folder. `MESHWORK_WASM=debian` asks for that.
 
-use crate::{hash, say, sh};
+use crate::{files, hash, say, sh};
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,7 +104,7 @@ fn debian() -> Result<Toolchain> {
     if !built.exists() {
         build_std(&home, &linker)?;
     }
-    let identity = fs::read_to_string(&built).with_context(|| format!("reading {built:?}"))?;
+    let identity = files::text(&built)?;
     Ok(Toolchain {
         env: vec![("RUSTC".to_owned(), DEBIAN_RUSTC.to_owned()), linker_env(&linker)],
         flags: vec!["--sysroot".to_owned(), home.display().to_string()],
@@ -147,24 +147,22 @@ fn build_std(home: &Path, linker: &Path) -> Result<()> {
     let made = build_std_in(&work, linker).and_then(|()| {
         // another build may have been quicker: its result is as good
         if fs::rename(work.join("sysroot"), home).is_err() && !home.join("identity").exists() {
-            bail!("could not move the library to {home:?}");
+            bail!("could not move the library to {}", home.display());
         }
         Ok(())
     });
-    let cleaned = fs::remove_dir_all(&work).with_context(|| format!("removing {work:?}"));
-    made.and(cleaned)
+    made.and(files::remove_folder(&work))
 }
 
 fn build_std_in(work: &Path, linker: &Path) -> Result<()> {
-    fs::create_dir_all(work.join("src")).with_context(|| format!("creating {work:?}"))?;
-    fs::write(work.join("Cargo.toml"), EMPTY_CRATE)?;
-    fs::write(work.join("src/lib.rs"), "")?;
+    files::write(&work.join("Cargo.toml"), EMPTY_CRATE)?;
+    files::write(&work.join("src/lib.rs"), "")?;
     let (linker_name, linker) = linker_env(linker);
     // bitcode: without it, link-time optimisation of the studio fails later
     sh::run(
-        sh::cargo()
+        sh::cargo_build("build")
             .current_dir(work)
-            .args(["build", "--quiet", "--release", "--target", TARGET])
+            .args(["--release", "--target", TARGET])
             .args(["-Z", "build-std=std,panic_abort", "--target-dir", "target"])
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTC", DEBIAN_RUSTC)
@@ -178,20 +176,18 @@ fn build_std_in(work: &Path, linker: &Path) -> Result<()> {
     fs::create_dir_all(&lib)?;
     let mut contents = Vec::new();
     let deps = work.join("target").join(TARGET).join("release/deps");
-    for file in fs::read_dir(&deps).with_context(|| format!("reading {deps:?}"))? {
-        let file = file?.path();
-        let name = file.file_name().unwrap_or_default();
+    for file in files::list(&deps)? {
+        let name = files::name(&file);
         let is_library = file.extension().is_some_and(|extension| extension == "rlib");
-        if is_library && !name.to_string_lossy().starts_with("libempty-") {
-            contents.push(fs::read(&file)?);
+        if is_library && !name.starts_with("libempty-") {
+            contents.push(files::read(&file)?);
             fs::copy(&file, lib.join(name))?;
         }
     }
     link_host(&rustlib)?;
     contents.sort();
     let identity = hash::hex(contents.iter().map(Vec::as_slice));
-    fs::write(work.join("sysroot/identity"), identity)?;
-    Ok(())
+    files::write(&work.join("sysroot/identity"), identity)
 }
 
 /// Lets the compiler find its own machine's part where it looks for it.

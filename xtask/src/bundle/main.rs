@@ -6,6 +6,9 @@
 //! copy, compressed once here and not for each request.
 
 mod names;
+#[path = "../files.rs"]
+#[expect(dead_code, reason = "the tasks use more of it")]
+mod files;
 #[path = "../hash.rs"]
 mod hash;
 
@@ -33,9 +36,7 @@ fn main() -> Result<()> {
 /// The module with its JavaScript: `meshwork.js`, `meshwork_bg.wasm`, and snippets of crates.
 fn bindings(module: &Path) -> Result<Files> {
     let out = module.with_file_name("bindings");
-    if out.exists() {
-        fs::remove_dir_all(&out).with_context(|| format!("removing {}", out.display()))?;
-    }
+    files::remove_folder(&out)?;
     Bindgen::new()
         .input_path(module)
         .out_name("meshwork")
@@ -52,24 +53,8 @@ fn bindings(module: &Path) -> Result<Files> {
 
 /// Every file below a folder.
 fn read(folder: &Path) -> Result<Files> {
-    let mut files = Files::new();
-    let mut folders = vec![(folder.to_path_buf(), String::new())];
-    while let Some((folder, prefix)) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                folders.push((path, format!("{prefix}{name}/")));
-            } else {
-                let content =
-                    fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-                files.insert(format!("{prefix}{name}"), content);
-            }
-        }
-    }
-    Ok(files)
+    let names = files::below(folder)?.into_iter();
+    names.map(|name| Ok((name.clone(), files::read(&folder.join(name))?))).collect()
 }
 
 /// The files with a `.br` and a `.gz` beside each that gets smaller by it.
@@ -111,10 +96,7 @@ fn write(files: &Files, out: &Path) -> Result<()> {
         if fs::read(&path).is_ok_and(|known| known == *content) {
             continue;
         }
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&path, content).with_context(|| format!("writing {}", path.display()))?;
+        files::write(&path, content)?;
     }
     Ok(())
 }
