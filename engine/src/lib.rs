@@ -17,3 +17,4 @@ pub mod exec;
 pub mod cost;
 pub mod picture;
 pub mod study;
+pub mod examples;

@@ -1,3 +1,7 @@
-//! The command line.
+//! The binary `meshwork`: see [`meshwork_server::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    meshwork_server::cli::main()
+}

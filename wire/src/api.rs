@@ -93,14 +93,8 @@ pub enum RunState {
 
 impl RunState {
     /// All states.
-    pub const ALL: [Self; 6] = [
-        Self::Queued,
-        Self::Running,
-        Self::Done,
-        Self::Diverged,
-        Self::Cancelled,
-        Self::Failed,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Queued, Self::Running, Self::Done, Self::Diverged, Self::Cancelled, Self::Failed];
 
     /// `queued`, `running`, …
     pub const fn name(self) -> &'static str {

@@ -4,5 +4,6 @@ pub mod read;
 pub mod shipped;
 pub mod hash;
 pub mod name;
+pub mod catalog;
 
 pub use meshwork_engine::data::{Table, Target};

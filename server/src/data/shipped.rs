@@ -16,7 +16,8 @@ pub struct Shipped {
 }
 
 /// Every table that ships, in the order they are listed.
-pub static ALL: LazyLock<Vec<Shipped>> = LazyLock::new(|| vec![iris(), diabetes(), wine(), wine_classes()]);
+pub static ALL: LazyLock<Vec<Shipped>> =
+    LazyLock::new(|| vec![iris(), diabetes(), wine(), wine_classes()]);
 
 /// The shipped table of this name.
 pub fn find(name: &str) -> Option<&'static Shipped> {

@@ -1,0 +1,151 @@
+//! `/runs`: what trains on the server.
+
+use super::extract::{Ask, StudyBody};
+use crate::convert;
+use crate::jobs::prepare::{NotReady, Source, prepare};
+use crate::jobs::train;
+use crate::problem::Problem;
+use crate::state::State;
+use crate::store::runs::NewRun;
+use axum::Json;
+use axum::extract::{self, Path};
+use axum::http::{HeaderName, StatusCode, header};
+use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState};
+use serde::Deserialize;
+
+/// The most steps of one run.
+const MAX_STEPS: u64 = 1_000_000;
+/// The most runs that may wait.
+const MAX_QUEUED: u64 = 1000;
+/// Runs in a list, if nothing else is said.
+const LIST: u64 = 50;
+
+/// Asks for a run. It is written down before it is acknowledged, and starts when threads and
+/// memory are free.
+#[utoipa::path(post, path = "/runs", tag = "runs",
+    request_body(content((RunRequest = "application/json"), (String = "text/plain"))),
+    responses((status = 201, body = Run, headers(("Location" = String))),
+        (status = 422, body = api::Problem, content_type = "application/problem+json",
+            description = "The study has errors, does not go with its data, or needs too much memory"),
+        (status = 503, body = api::Problem, content_type = "application/problem+json")))]
+pub async fn create(
+    extract::State(state): extract::State<State>,
+    StudyBody(request): StudyBody<RunRequest>,
+) -> Result<(StatusCode, [(HeaderName, String); 1], Json<Run>), Problem> {
+    let app = state.clone();
+    let run = state.desk().call(move || add(&app, request)).await?;
+    let place = format!("/api/v1/runs/{}", run.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(run)))
+}
+
+fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
+    let limits = state.config().limits;
+    let text = match &request.data {
+        Some(data) => convert::with_data(&request.text, data),
+        None => request.text,
+    };
+    let source = Source::Catalog(Some(state.store()));
+    let ready = prepare(&text, source, limits.memory).map_err(|e| match e {
+        NotReady::Study(list) => Problem::BadStudy(convert::diagnostics(&text, &list)),
+        NotReady::Memory(detail) => Problem::TooMuchMemory(detail),
+        NotReady::Store(e) => e.into(),
+    })?;
+    let steps = train::steps(&ready.study, request.steps);
+    if steps > MAX_STEPS {
+        let detail = format!("{steps} steps; a run on the server takes at most {MAX_STEPS}.");
+        return Err(Problem::BadRequest(detail));
+    }
+    if state.store().count_runs(RunState::Queued)? >= MAX_QUEUED {
+        let detail = format!("{MAX_QUEUED} runs wait already; cancel some, or try again later.");
+        return Err(Problem::Busy(detail));
+    }
+    let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
+    let run = state.store().add_run(&NewRun {
+        data: ready.table.as_ref().map(crate::data::catalog::Found::pinned),
+        text,
+        steps,
+        threads,
+        memory: ready.memory,
+    })?;
+    state.queue().knock();
+    Ok(run)
+}
+
+/// The query of a list.
+#[derive(Debug, Deserialize)]
+pub struct Page {
+    limit: Option<u64>,
+    before: Option<String>,
+}
+
+/// Runs, newest first.
+#[utoipa::path(get, path = "/runs", tag = "runs",
+    params(("limit" = Option<u64>, Query, description = "At most so many; 50 if absent, 500 at most"),
+        ("before" = Option<String>, Query, description = "Only runs older than this one")),
+    responses((status = 200, body = RunList)))]
+pub async fn list(
+    extract::State(state): extract::State<State>,
+    Ask(page): Ask<Page>,
+) -> Result<Json<RunList>, Problem> {
+    let app = state.clone();
+    let limit = page.limit.unwrap_or(LIST).min(10 * LIST);
+    let find = move || Ok(RunList { runs: app.store().runs(limit, page.before.as_deref())? });
+    state.desk().call(find).await.map(Json)
+}
+
+/// A run.
+#[utoipa::path(get, path = "/runs/{id}", tag = "runs", params(("id" = String, Path)),
+    responses((status = 200, body = Run),
+        (status = 404, body = api::Problem, content_type = "application/problem+json")))]
+pub async fn get(
+    extract::State(state): extract::State<State>,
+    Path(id): Path<String>,
+) -> Result<Json<Run>, Problem> {
+    let app = state.clone();
+    state.desk().call(move || find(&app, &id)).await.map(Json)
+}
+
+/// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
+/// over stays as it is.
+#[utoipa::path(post, path = "/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)),
+    responses((status = 200, body = Run),
+        (status = 404, body = api::Problem, content_type = "application/problem+json")))]
+pub async fn cancel(
+    extract::State(state): extract::State<State>,
+    Path(id): Path<String>,
+) -> Result<Json<Run>, Problem> {
+    let app = state.clone();
+    let cancel = move || {
+        find(&app, &id)?;
+        app.queue().cancel(&id)?;
+        find(&app, &id)
+    };
+    state.desk().call(cancel).await.map(Json)
+}
+
+/// Removes a run that is over, with its events.
+#[utoipa::path(delete, path = "/runs/{id}", tag = "runs", params(("id" = String, Path)),
+    responses((status = 204),
+        (status = 404, body = api::Problem, content_type = "application/problem+json"),
+        (status = 409, body = api::Problem, content_type = "application/problem+json")))]
+pub async fn remove(
+    extract::State(state): extract::State<State>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let app = state.clone();
+    let remove = move || {
+        let run = find(&app, &id)?;
+        if app.store().remove_run(&id)? {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+        let state = run.state.name();
+        Err(Problem::Conflict(format!("The run is {state}; cancel it before you remove it.")))
+    };
+    state.desk().call(remove).await
+}
+
+/// The run with this id.
+pub(super) fn find(state: &State, id: &str) -> Result<Run, Problem> {
+    let run = state.store().run(id)?;
+    run.ok_or_else(|| Problem::NotFound(format!("There is no run `{id}` on this server.")))
+}

@@ -1,0 +1,49 @@
+//! `meshwork draw`: the pictures of a study as SVG.
+
+use super::input::Input;
+use super::{Failure, report};
+use crate::picture::{Colours, svg};
+use clap::ValueEnum;
+use meshwork_engine::study::Study;
+use std::io::{self, Write as _};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    input: Input,
+    /// Draw this tensor only [default: the mesh and all named tensors]
+    #[arg(long, value_name = "NAME")]
+    tensor: Option<String>,
+    /// Where the picture goes; - for standard output
+    #[arg(short, long, value_name = "OUT.svg")]
+    output: String,
+    /// Colours [default: what the reader prefers]
+    #[arg(long)]
+    theme: Option<Theme>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Theme {
+    Light,
+    Dark,
+}
+
+pub(super) fn draw(args: &Args) -> Result<(), Failure> {
+    let text = args.input.read()?;
+    let study = Study::new(&text);
+    report::on_stderr(args.input.name(), &text, study.diagnostics())?;
+    if study.has_errors() {
+        return Err(Failure::Study);
+    }
+    let colours = match args.theme {
+        None => Colours::Preferred,
+        Some(Theme::Light) => Colours::Light,
+        Some(Theme::Dark) => Colours::Dark,
+    };
+    let picture = svg(&study, args.tensor.as_deref(), colours).map_err(Failure::Misuse)?;
+    if args.output == "-" {
+        return Ok(io::stdout().lock().write_all(picture.as_bytes())?);
+    }
+    std::fs::write(&args.output, picture)
+        .map_err(|e| Failure::Misuse(format!("{} cannot be written: {e}", args.output)))
+}

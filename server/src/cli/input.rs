@@ -1,0 +1,43 @@
+//! Reads a study from a file or from standard input.
+
+use super::Failure;
+use clap::Args;
+use std::io::Read as _;
+
+/// Where a study comes from.
+#[derive(Debug, Args)]
+pub(super) struct Input {
+    /// The study; - for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+impl Input {
+    /// What messages call it.
+    pub(super) fn name(&self) -> &str {
+        if self.is_stdin() { "<stdin>" } else { &self.file }
+    }
+
+    /// Whether it is standard input.
+    pub(super) fn is_stdin(&self) -> bool {
+        self.file == "-"
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> &str {
+        &self.file
+    }
+
+    /// The text.
+    pub(super) fn read(&self) -> Result<String, Failure> {
+        let mut bytes = Vec::new();
+        let read = if self.is_stdin() {
+            std::io::stdin().lock().read_to_end(&mut bytes)
+        } else {
+            std::fs::File::open(&self.file).and_then(|mut f| f.read_to_end(&mut bytes))
+        };
+        read.map_err(|e| Failure::Misuse(format!("{} cannot be read: {e}", self.name())))?;
+        String::from_utf8(bytes)
+            .map_err(|e| Failure::Misuse(format!("{} is not UTF-8 text: {e}", self.name())))
+    }
+}

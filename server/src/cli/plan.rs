@@ -1,0 +1,131 @@
+//! `meshwork plan`: what a study means, as tables or as JSON.
+
+use super::input::Input;
+use super::table::{Table, bytes, count, grouped};
+use super::{Failure, report};
+use crate::convert;
+use meshwork_engine::study::Study;
+use meshwork_wire::plan::{Collective, Plan, Tensor};
+use std::io::{self, Write};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    input: Input,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Say where each processor's slice of each tensor begins
+    #[arg(long)]
+    slices: bool,
+}
+
+pub(super) fn plan(args: &Args) -> Result<(), Failure> {
+    let text = args.input.read()?;
+    let study = Study::new(&text);
+    let plan = convert::plan(&study, args.slices);
+    let out = &mut io::BufWriter::new(io::stdout().lock());
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&plan)?)?;
+    } else {
+        report::on_stderr(args.input.name(), &text, study.diagnostics())?;
+        if !study.has_errors() {
+            write(out, &plan)?;
+        }
+    }
+    out.flush()?;
+    if study.has_errors() { Err(Failure::Study) } else { Ok(()) }
+}
+
+fn write(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+    let mesh = pairs(&plan.mesh);
+    let of = if mesh.is_empty() { String::new() } else { format!(": {mesh}") };
+    let s = if plan.processors == 1 { "" } else { "s" };
+    writeln!(out, "mesh of {} processor{s}{of}", grouped(plan.processors))?;
+    writeln!(out)?;
+    writeln!(out, "tensors")?;
+    tensors(&plan.tensors).write(out)?;
+    writeln!(out)?;
+    if plan.collectives.is_empty() {
+        writeln!(out, "no collectives: every processor works by itself")?;
+    } else {
+        writeln!(out, "collectives of one step")?;
+        collectives(&plan.collectives).write(out)?;
+    }
+    writeln!(out)?;
+    let totals = &plan.totals;
+    writeln!(out, "one step, per processor")?;
+    writeln!(out, "  computes     {}", count(totals.flops_per_processor, "FLOP"))?;
+    writeln!(out, "  sends        {}", bytes(totals.sent_bytes_per_processor))?;
+    writeln!(out, "  holds        {} at most", bytes(totals.peak_bytes_per_processor as f64))?;
+    if plan.tensors.iter().any(|t| t.slice_begin.is_some()) {
+        writeln!(out)?;
+        writeln!(out, "slices: where they begin, by processor")?;
+        slices(&plan.tensors).write(out)?;
+    }
+    Ok(())
+}
+
+fn tensors(list: &[Tensor]) -> Table {
+    let mut table = Table::new(&["tensor", "role", "dims", "layout", "slice", "bytes", "partial"]);
+    for t in list {
+        let layout: Vec<String> =
+            t.layout.iter().map(|(dim, mesh)| format!("{dim}:{}", mesh.join("+"))).collect();
+        let partial = match t.partial.as_slice() {
+            [] => String::new(),
+            mesh => format!("sum over {}", mesh.join("+")),
+        };
+        table.row(vec![
+            t.name.clone(),
+            t.role.clone(),
+            pairs(&t.dims),
+            if layout.is_empty() { "replicated".to_owned() } else { layout.join(" ") },
+            sizes(&t.slice_shape),
+            grouped(t.bytes_per_processor),
+            partial,
+        ]);
+    }
+    table
+}
+
+fn collectives(list: &[Collective]) -> Table {
+    let mut table = Table::new(&["collective", "over", "of", "phase", "slice", "sent", "why"]);
+    for c in list {
+        table.row(vec![
+            c.kind.clone(),
+            c.mesh_dims.join("+"),
+            c.tensors.join(", "),
+            c.phase.clone(),
+            bytes(c.slice_bytes as f64),
+            bytes(c.sent_bytes_per_processor),
+            c.why.clone(),
+        ]);
+    }
+    table
+}
+
+fn slices(list: &[Tensor]) -> Table {
+    let mut table = Table::new(&["tensor", "processor", "begins at"]);
+    for t in list {
+        let begins = t.slice_begin.iter().flatten();
+        for (pnum, begin) in begins.enumerate() {
+            let begin = begin.as_ref().map_or("absent".to_owned(), |b| format!("[{}]", list_of(b)));
+            table.row(vec![t.name.clone(), pnum.to_string(), begin]);
+        }
+    }
+    table
+}
+
+fn list_of(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn sizes(shape: &[u64]) -> String {
+    let sizes: Vec<String> = shape.iter().map(u64::to_string).collect();
+    if sizes.is_empty() { "one number".to_owned() } else { sizes.join(" × ") }
+}
+
+/// `rows:2 cols:2`.
+pub(super) fn pairs(list: &[(String, u64)]) -> String {
+    list.iter().map(|(name, size)| format!("{name}:{size}")).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,98 @@
+//! Diagnostics for people: place, message, the line with what is meant underlined, mends.
+//!
+//! ```text
+//! error[not-divisible]: `batch` has 6 elements, `rows` has 4 processors
+//!   --> figure.study:2:9
+//!    |
+//!  2 | layout batch:rows
+//!    |        ^^^^^^^^^^
+//!    = write `rows:2` or `rows:3`
+//! ```
+
+use super::Failure;
+use meshwork_engine::diag::{Diagnostic, place};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes diagnostics for people.
+pub(super) fn write(
+    out: &mut impl Write,
+    name: &str,
+    text: &str,
+    diagnostics: &[Diagnostic],
+) -> io::Result<()> {
+    for d in diagnostics {
+        one(out, name, text, d)?;
+    }
+    Ok(())
+}
+
+/// Says on standard error what is wrong with a study.
+pub(super) fn on_stderr(name: &str, text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
+    Ok(write(&mut io::stderr().lock(), name, text, diagnostics)?)
+}
+
+/// Says on standard output, as one JSON object, what is wrong with a study.
+pub(super) fn as_json(text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Report {
+        diagnostics: Vec<meshwork_wire::plan::Diagnostic>,
+    }
+    let report = Report { diagnostics: crate::convert::diagnostics(text, diagnostics) };
+    Ok(writeln!(io::stdout().lock(), "{}", serde_json::to_string(&report)?)?)
+}
+
+fn one(out: &mut impl Write, name: &str, text: &str, d: &Diagnostic) -> io::Result<()> {
+    let place = place(text, d.span.start);
+    writeln!(out, "{}[{}]: {}", d.severity.name(), d.code.name(), d.message)?;
+    writeln!(out, "  --> {name}:{}:{}", place.line, place.column)?;
+    let source = text.lines().nth(place.line as usize - 1).unwrap_or("");
+    let number = place.line.to_string();
+    let margin = " ".repeat(number.len());
+    if !source.trim().is_empty() {
+        let before: String = source
+            .chars()
+            .take(place.column as usize - 1)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        let rest = source.chars().count().saturating_sub(place.column as usize - 1);
+        let meant = d.span.of(text).lines().next().map_or(0, |l| l.chars().count());
+        let carets = "^".repeat(meant.min(rest).max(1));
+        writeln!(out, " {margin} |")?;
+        writeln!(out, " {number} | {source}")?;
+        writeln!(out, " {margin} | {before}{carets}")?;
+    }
+    for hint in &d.hints {
+        writeln!(out, " {margin} = {}", hint.text)?;
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshwork_engine::diag::{Code, Hint, Span};
+
+    fn written(text: &str, span: Span) -> String {
+        let d = Diagnostic::error(Code::Syntax, span, "wrong").hint(Hint::new("mend it"));
+        let mut out = Vec::new();
+        write(&mut out, "f", text, &[d]).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_caret_stands_under_what_is_meant() {
+        assert_eq!(
+            written("mesh all:2\nlayout ä:b c", Span::new(18, 22)),
+            "error[syntax]: wrong\n  --> f:2:8\n   |\n 2 | layout ä:b c\n   |        ^^^\n   = mend it\n\n"
+        );
+    }
+
+    #[test]
+    fn an_empty_text_and_a_place_beyond_it_do_no_harm() {
+        assert_eq!(
+            written("", Span::new(7, 9)),
+            "error[syntax]: wrong\n  --> f:1:1\n   = mend it\n\n"
+        );
+    }
+}

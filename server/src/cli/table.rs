@@ -1,0 +1,109 @@
+//! Tables for the terminal: columns as wide as their widest cell, numbers to the right.
+
+use std::io::{self, Write};
+
+/// A table that grows row by row.
+#[derive(Debug)]
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these heads.
+    pub(super) fn new(head: &[&str]) -> Self {
+        Self { rows: vec![head.iter().map(|&h| h.to_owned()).collect()] }
+    }
+
+    /// One more row.
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Writes the table, indented by two.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cells = |c: usize| self.rows.iter().filter_map(move |r| r.get(c));
+        let width = |c: usize| cells(c).map(|s| s.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let numeric: Vec<bool> =
+            (0..columns).map(|c| cells(c).skip(1).all(|s| is_number(s))).collect();
+        for row in &self.rows {
+            let mut line = String::from("  ");
+            for (c, cell) in row.iter().enumerate() {
+                let pad = " ".repeat(widths[c] - cell.chars().count());
+                let (before, after) = if numeric[c] { (&*pad, "") } else { ("", &*pad) };
+                line.extend([before, cell, after, "  "]);
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a cell starts as numbers do, units aside.
+fn is_number(cell: &str) -> bool {
+    cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A whole number with its thousands apart: `1,234,567`.
+pub(super) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Bytes in the unit that suits them: `64 B`, `1.5 KiB`.
+pub(super) fn bytes(n: f64) -> String {
+    scaled(n, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// A count in the unit that suits it: `1.2 GFLOP` for the unit `FLOP`.
+pub(super) fn count(n: f64, unit: &str) -> String {
+    let number = scaled(n, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);
+    format!("{number}{unit}")
+}
+
+fn scaled(n: f64, step: f64, units: &[&str]) -> String {
+    let mut power = 0;
+    let mut n = n;
+    // What would be rounded up to 1024 KiB is 1 MiB.
+    while n >= step - 0.05 && power + 1 < units.len() {
+        n /= step;
+        power += 1;
+    }
+    let digits = usize::from(n.fract() != 0.0);
+    format!("{n:.digits$} {}", units[power])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(123_456), "123,456");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(bytes(64.0), "64 B");
+        assert_eq!(bytes(1536.0), "1.5 KiB");
+        assert_eq!(bytes(1_048_575.9), "1.0 MiB");
+        assert_eq!(count(1_200_000.0, "FLOP"), "1.2 MFLOP");
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::new(&["name", "size"]);
+        table.row(vec!["x".into(), "8".into()]);
+        table.row(vec!["target".into(), "1,024".into()]);
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "  name     size\n  x           8\n  target  1,024\n");
+    }
+}

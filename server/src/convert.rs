@@ -1,0 +1,154 @@
+//! Engine → wire: the only place that knows both sides' types.
+
+use crate::data::catalog::Found;
+use crate::data::shipped::Shipped;
+use meshwork_engine::data;
+use meshwork_engine::diag::{self, place};
+use meshwork_engine::exec::{host, session};
+use meshwork_engine::index::{Idx as _, MeshAxis};
+use meshwork_engine::layout::dims::{Name, Shape};
+use meshwork_engine::layout::mesh::Mesh;
+use meshwork_engine::spec::edit;
+use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
+use meshwork_wire::api;
+use meshwork_wire::plan::{Collective, Diagnostic, Plan, Tensor, Totals};
+use meshwork_wire::run::{Event, Traffic};
+
+/// The most numbers that `slice_begin` of one tensor lists.
+const MAX_BEGINS: u64 = 1 << 20;
+
+/// All that a study means; with `slices`, also where each processor's slice begins.
+pub fn plan(study: &Study, slices: bool) -> Plan {
+    let mesh = study.mesh();
+    let tensors = study.tensors();
+    let totals = study.totals().map_or_else(Totals::default, |t| Totals {
+        flops_per_processor: t.flops_per_processor,
+        sent_bytes_per_processor: t.sent_bytes_per_processor,
+        peak_bytes_per_processor: t.peak_bytes_per_processor,
+    });
+    Plan {
+        diagnostics: diagnostics(study.text(), study.diagnostics()),
+        mesh: mesh.dims().iter().map(|d| (d.name.as_ref().to_owned(), d.size)).collect(),
+        processors: mesh.processors(),
+        tensors: tensors.iter().map(|t| tensor(t, mesh, slices)).collect(),
+        collectives: study.collectives().iter().map(|c| collective(c, mesh)).collect(),
+        totals,
+    }
+}
+
+/// Diagnostics of a text, with lines and columns.
+pub fn diagnostics(text: &str, list: &[diag::Diagnostic]) -> Vec<Diagnostic> {
+    list.iter().map(|d| diagnostic(text, d)).collect()
+}
+
+fn diagnostic(text: &str, d: &diag::Diagnostic) -> Diagnostic {
+    let place = place(text, d.span.start);
+    Diagnostic {
+        code: d.code.name().to_owned(),
+        severity: d.severity.name().to_owned(),
+        line: place.line,
+        column: place.column,
+        message: d.message.clone(),
+        hints: d.hints.iter().map(|h| h.text.clone()).collect(),
+    }
+}
+
+fn tensor(info: &TensorInfo, mesh: &Mesh, slices: bool) -> Tensor {
+    let layout = info.layout.as_ref();
+    let split = |(i, name): (usize, &Name)| {
+        let axes = layout?.splits().get(i).filter(|axes| !axes.is_empty())?;
+        Some((name.as_ref().to_owned(), mesh_dims(axes, mesh)))
+    };
+    let names: Vec<&Name> = info.shape.dims().iter().map(|d| &d.name).collect();
+    let numbers = mesh.processors().saturating_mul(names.len() as u64);
+    let begins = layout.filter(|_| slices && numbers <= MAX_BEGINS).map(|layout| {
+        mesh.pnums().map(|p| Some(layout.slice_begin(&info.shape, mesh, p))).collect()
+    });
+    Tensor {
+        name: info.name.as_ref().to_owned(),
+        role: info.role.name().to_owned(),
+        dims: dims(&info.shape),
+        layout: names.iter().copied().enumerate().filter_map(split).collect(),
+        partial: mesh_dims(&info.partial, mesh),
+        slice_shape: info.slice_shape.clone(),
+        bytes_per_processor: info.bytes_per_processor,
+        slice_begin: begins,
+    }
+}
+
+fn collective(info: &CollectiveInfo, mesh: &Mesh) -> Collective {
+    let names = |names: &[Name]| names.iter().map(|n| n.as_ref().to_owned()).collect();
+    Collective {
+        kind: info.kind.name().to_owned(),
+        mesh_dims: mesh_dims(&info.axes, mesh),
+        tensors: names(&info.tensors),
+        dims: names(&info.dims),
+        phase: info.phase.name().to_owned(),
+        slice_bytes: info.slice_bytes,
+        sent_bytes_per_processor: info.sent_bytes_per_processor,
+        why: info.why.clone(),
+    }
+}
+
+fn mesh_dims(axes: &[MeshAxis], mesh: &Mesh) -> Vec<String> {
+    let known = axes.iter().filter(|a| a.index() < mesh.dims().len());
+    known.map(|&a| mesh.dim(a).name.as_ref().to_owned()).collect()
+}
+
+fn dims(shape: &Shape) -> Vec<(String, u64)> {
+    shape.dims().iter().map(|d| (d.name.as_ref().to_owned(), d.size)).collect()
+}
+
+/// What the held-out rows say after so many steps.
+pub fn validation(step: u64, v: &data::Validation) -> Event {
+    Event::Validation { step, loss: v.loss, accuracy: v.accuracy, error: v.error }
+}
+
+/// A whole tensor.
+pub fn value(name: &str, whole: session::Whole) -> Event {
+    Event::Value { name: name.to_owned(), dims: dims(&whole.shape), values: whole.values }
+}
+
+/// Messages and bytes.
+pub fn traffic(t: host::Traffic) -> Traffic {
+    Traffic { messages: t.messages, bytes: t.bytes }
+}
+
+/// What a table's last column holds.
+pub fn target(target: &data::Target) -> api::Target {
+    match target {
+        data::Target::Number => api::Target::Number,
+        data::Target::Classes(names) => api::Target::Classes { names: names.clone() },
+    }
+}
+
+/// A table with its rows.
+pub fn table(found: &Found) -> api::Table {
+    let table = found.table.as_ref();
+    api::Table {
+        name: table.name.clone(),
+        hash: found.hash.clone(),
+        columns: table.columns.clone(),
+        rows: table.rows.clone(),
+        target: target(&table.target),
+    }
+}
+
+/// A table that ships, without its rows.
+pub fn shipped(shipped: &Shipped) -> api::TableInfo {
+    let table = &shipped.table;
+    api::TableInfo {
+        name: table.name.clone(),
+        hash: shipped.hash.clone(),
+        rows: table.len() as u64,
+        columns: table.columns.clone(),
+        target: target(&table.target),
+        about: shipped.about.to_owned(),
+        shipped: true,
+    }
+}
+
+/// The study with another table in its `train` line.
+pub fn with_data(text: &str, data: &str) -> String {
+    edit::set_option(text, "train", "data", data)
+}

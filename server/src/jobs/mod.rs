@@ -1,0 +1,212 @@
+//! Runs on the server: a queue in the database, and threads that work it off.
+//!
+//! ```text
+//!   POST /runs ─▶ row 'queued' ─▶ dispatcher: threads and memory free? ─▶ thread of the run
+//!                                                                          │ events, in batches
+//!   GET /runs/{id}/events ◀─ bell ◀────────────────────── row 'running', then 'done', …
+//! ```
+//!
+//! Whatever happens to the process, the database says what is left to do: a run found `running`
+//! when the store is opened was interrupted, and is queued again from its start.
+
+pub mod prepare;
+pub mod record;
+pub mod thin;
+pub mod train;
+mod carry;
+
+use crate::store::runs::Waiting;
+use crate::store::{Store, StoreError};
+use record::Bell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What runs may take together.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Threads.
+    pub threads: u64,
+    /// Bytes.
+    pub memory: u64,
+}
+
+/// The queue with its dispatcher.
+#[derive(Debug)]
+pub struct Queue {
+    shared: Arc<Shared>,
+    dispatcher: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the dispatcher and the runs' threads share.
+#[derive(Debug)]
+struct Shared {
+    store: Arc<Store>,
+    limits: Limits,
+    bell: Bell,
+    going: Mutex<Going>,
+    changed: Condvar,
+    /// Set when the process is about to end: runs stop between steps and stay `running`.
+    ending: AtomicBool,
+}
+
+/// The runs that are going on.
+#[derive(Debug, Default)]
+struct Going {
+    runs: BTreeMap<String, Carried>,
+    /// Something was queued since the dispatcher last looked.
+    knock: bool,
+}
+
+#[derive(Debug)]
+struct Carried {
+    needs: Waiting,
+    cancel: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Queue {
+    /// Queues the interrupted runs again and starts to work.
+    pub fn start(store: Arc<Store>, limits: Limits) -> Result<Self, StoreError> {
+        for run in store.requeue_interrupted()? {
+            tracing::info!(run, "was interrupted, begins again");
+        }
+        let shared = Arc::new(Shared {
+            store,
+            limits,
+            bell: Bell::new(0),
+            going: Mutex::default(),
+            changed: Condvar::new(),
+            ending: AtomicBool::new(false),
+        });
+        let dispatcher = {
+            let shared = Arc::clone(&shared);
+            std::thread::Builder::new()
+                .name("dispatcher".to_owned())
+                .spawn(move || dispatch(&shared))
+        };
+        let dispatcher = dispatcher.map_err(|e| StoreError::Corrupt(e.to_string()))?;
+        Ok(Self { shared, dispatcher: Mutex::new(Some(dispatcher)) })
+    }
+
+    /// Rings when events were written down.
+    pub fn bell(&self) -> &Bell {
+        &self.shared.bell
+    }
+
+    /// How many runs are going on.
+    pub fn going(&self) -> usize {
+        self.shared.going().runs.len()
+    }
+
+    /// Says that a run was queued.
+    pub fn knock(&self) {
+        self.shared.going().knock = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
+    /// over stays as it is.
+    pub fn cancel(&self, run: &str) -> Result<(), StoreError> {
+        if self.shared.store.cancel_queued(run)? {
+            self.shared.bell.send_modify(|n| *n += 1);
+        } else if let Some(carried) = self.shared.going().runs.get(run) {
+            carried.cancel.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Stops all runs between steps and waits for them. They begin again when the store is opened
+    /// the next time.
+    pub fn stop(&self) {
+        self.shared.ending.store(true, Ordering::Relaxed);
+        self.knock();
+        let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if dispatcher.is_some_and(|d| d.join().is_err()) {
+            tracing::error!("the dispatcher panicked");
+        }
+        let threads: Vec<JoinHandle<()>> =
+            self.shared.going().runs.values_mut().filter_map(|c| c.thread.take()).collect();
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("the thread of a run panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn going(&self) -> MutexGuard<'_, Going> {
+        self.going.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is room for a run; a run alone always has.
+    fn has_room(&self, going: &Going, needs: &Waiting) -> bool {
+        let taken =
+            |of: fn(&Waiting) -> u64| -> u64 { going.runs.values().map(|c| of(&c.needs)).sum() };
+        going.runs.is_empty()
+            || (taken(|w| w.threads) + needs.threads <= self.limits.threads
+                && taken(|w| w.memory).saturating_add(needs.memory) <= self.limits.memory)
+    }
+}
+
+/// Starts queued runs, oldest first, as room becomes free.
+fn dispatch(shared: &Arc<Shared>) {
+    let mut going = shared.going();
+    while !shared.is_ending() {
+        going.knock = false;
+        match shared.store.next_queued() {
+            Ok(Some(needs)) if shared.has_room(&going, &needs) => start(shared, &mut going, needs),
+            Ok(_) => {
+                while !going.knock && !shared.is_ending() {
+                    going = shared.changed.wait(going).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+            Err(e) => {
+                tracing::error!("the queue cannot be read: {e}");
+                let second = Duration::from_secs(1);
+                let waited = shared.changed.wait_timeout(going, second);
+                going = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+}
+
+fn start(shared: &Arc<Shared>, going: &mut Going, needs: Waiting) {
+    match shared.store.start_run(&needs.id) {
+        Ok(true) => {}
+        Ok(false) => return, // cancelled in between
+        Err(e) => return tracing::error!("the run cannot be started: {e}"),
+    }
+    let id = needs.id.clone();
+    let cancel = Arc::new(AtomicBool::new(false));
+    let thread = {
+        let (shared, id, cancel) = (Arc::clone(shared), id.clone(), Arc::clone(&cancel));
+        std::thread::Builder::new().name(format!("run-{id}")).spawn(move || {
+            carry::carry(&shared, &id, &cancel);
+            let mut going = shared.going();
+            going.runs.remove(&id);
+            going.knock = true;
+            drop(going);
+            shared.changed.notify_all();
+        })
+    };
+    match thread {
+        Ok(thread) => {
+            going.runs.insert(id, Carried { needs, cancel, thread: Some(thread) });
+        }
+        Err(e) => carry::fail(shared, &id, format!("the system gives no thread for the run: {e}")),
+    }
+}

@@ -1,0 +1,101 @@
+//! From a study text to what a run needs: the study, its table, and the memory it will take; or
+//! all that speaks against it.
+
+use crate::data::catalog::{self, Found, Missing};
+use crate::store::{Store, StoreError};
+use meshwork_engine::data::Feed;
+use meshwork_engine::diag::{Code, Diagnostic, Hint};
+use meshwork_engine::study::Study;
+
+/// The most a run's tensors may take together, if nothing else is said.
+pub const DEFAULT_MEMORY: u64 = 8 << 30;
+
+/// A study that can run.
+#[derive(Debug)]
+pub struct Ready {
+    /// The study.
+    pub study: Study,
+    /// Its table.
+    pub table: Option<Found>,
+    /// Predicted bytes of all processors.
+    pub memory: u64,
+}
+
+/// Why a study cannot run.
+#[derive(Debug)]
+pub enum NotReady {
+    /// It has errors, or does not go with its data.
+    Study(Vec<Diagnostic>),
+    /// It would take more memory than allowed: how it says so.
+    Memory(String),
+    /// The database's fault.
+    Store(StoreError),
+}
+
+/// Where the table of a study comes from.
+#[derive(Debug)]
+pub enum Source<'a> {
+    /// The tables that ship and those in the store.
+    Catalog(Option<&'a Store>),
+    /// This name instead of the study's, from the same.
+    Pinned(&'a str, &'a Store),
+    /// This table, whatever the study calls it.
+    Given(Found),
+}
+
+/// Prepares a study for running within `most` bytes.
+pub fn prepare(text: &str, source: Source<'_>, most: u64) -> Result<Ready, NotReady> {
+    let study = Study::new(text);
+    if study.has_errors() {
+        return Err(NotReady::Study(study.diagnostics().to_vec()));
+    }
+    let table = table(&study, source)?;
+    let rows = table.as_ref().map(|found| &*found.table);
+    if let Err(misfit) = Feed::new(study.graph(), study.train(), rows, study.data_span()) {
+        return Err(NotReady::Study(vec![misfit]));
+    }
+    let totals = study.totals();
+    let memory =
+        totals.map_or(0, |t| t.peak_bytes_per_processor.saturating_mul(study.mesh().processors()));
+    if memory > most {
+        return Err(NotReady::Memory(too_much(&study, memory, most)));
+    }
+    Ok(Ready { study, table, memory })
+}
+
+fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
+    let Some(name) = study.train().data.as_deref() else { return Ok(None) };
+    let found = match source {
+        Source::Given(found) => return Ok(Some(found)),
+        Source::Catalog(_) if catalog::is_teacher(name) => return Ok(None),
+        Source::Catalog(store) => catalog::find(name, store),
+        Source::Pinned(name, store) => catalog::find(name, Some(store)),
+    };
+    found.map(Some).map_err(|missing| match missing {
+        Missing::Store(e) => NotReady::Store(e),
+        Missing::Unknown { message, hint, instead } => {
+            let span = study.data_span();
+            let hint = match instead {
+                Some(name) => Hint::edit(hint, span, name),
+                None => Hint::new(hint),
+            };
+            let teacher = "`data:teacher` makes synthetic data of any shape.";
+            let diagnostic = Diagnostic::error(Code::Data, span, message)
+                .hint(hint)
+                .hint(Hint::edit(teacher, span, "teacher"));
+            NotReady::Study(vec![diagnostic])
+        }
+    })
+}
+
+fn too_much(study: &Study, memory: u64, most: u64) -> String {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    format!(
+        "The run would hold {:.1} GiB at once on its {} processors together; at most {:.1} GiB are \
+         allowed here (--memory). Make the sizes smaller, or split more dimensions so that less is \
+         replicated",
+        gib(memory),
+        study.mesh().processors(),
+        gib(most)
+    )
+}

@@ -1,0 +1,52 @@
+//! The pictures of a study as SVG: one tensor, or a sheet with the mesh and every named tensor.
+
+use meshwork_engine::diag::nearest;
+use meshwork_engine::picture::scene::Scene;
+use meshwork_engine::picture::svg::{Style, draw};
+use meshwork_engine::picture::{mesh, sheet, tensor};
+use meshwork_engine::study::{Study, TensorInfo};
+
+pub use meshwork_engine::picture::svg::Colours;
+
+/// Pictures beside each other on a sheet.
+const COLUMNS: usize = 3;
+
+/// The picture of one tensor, or of the whole study. The error says which tensor is unknown.
+pub fn svg(study: &Study, tensor: Option<&str>, colours: Colours) -> Result<String, String> {
+    let scene = match tensor {
+        Some(name) => tensor_scene(study, name)?,
+        None => sheet(study),
+    };
+    Ok(draw(&scene, &Style { colours, ..Style::default() }))
+}
+
+fn sheet(study: &Study) -> Scene {
+    let tensors = study.tensors();
+    let named = tensors.iter().filter(|t| t.is_named);
+    let mut scenes = vec![mesh::scene(study.mesh())];
+    scenes.extend(named.filter_map(|t| scene(study, t)));
+    sheet::compose("The mesh and the tensors of the study", &scenes, COLUMNS)
+}
+
+fn tensor_scene(study: &Study, name: &str) -> Result<Scene, String> {
+    let tensors = study.tensors();
+    let found = tensors.iter().find(|t| &*t.name == name).ok_or_else(|| unknown(&tensors, name))?;
+    scene(study, found).ok_or_else(|| format!("the tensor `{name}` has no legal layout"))
+}
+
+fn scene(study: &Study, info: &TensorInfo) -> Option<Scene> {
+    let layout = info.layout.as_ref()?;
+    Some(tensor::scene(&info.name, &info.shape, layout, &info.partial, study.mesh()))
+}
+
+/// Says that a study has no such tensor, and which one may have been meant.
+pub fn unknown(tensors: &[TensorInfo], name: &str) -> String {
+    let hint = match nearest(name, tensors.iter().map(|t| &*t.name)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let named = tensors.iter().filter(|t| t.is_named).map(|t| &*t.name);
+            format!("it has {}", named.collect::<Vec<_>>().join(", "))
+        }
+    };
+    format!("the study has no tensor `{name}`; {hint}")
+}
