@@ -90,7 +90,7 @@ impl RunLog {
 }
 
 /// The run in this browser and the one on the server.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Runs {
     script: StoredValue<String>,
     worker: StoredValue<Option<Worker>, LocalStorage>,

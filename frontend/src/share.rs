@@ -28,7 +28,7 @@ pub fn CopyLink(studio: Studio) -> impl IntoView {
             Err(_) => "Not allowed: copy the address bar",
         });
     };
-    let share = move |_| {
+    let share = move |_: web_sys::MouseEvent| {
         let text = studio.text.get_untracked();
         if url::is_long(&text) {
             offer.set(true);
@@ -36,11 +36,11 @@ pub fn CopyLink(studio: Studio) -> impl IntoView {
             leptos::task::spawn_local(copy(address::link(&text)));
         }
     };
-    let share_long = move |_| {
+    let share_long = move |_: web_sys::MouseEvent| {
         offer.set(false);
         leptos::task::spawn_local(copy(address::link(&studio.text.get_untracked())));
     };
-    let store = move |_| {
+    let store = move |_: web_sys::MouseEvent| {
         offer.set(false);
         leptos::task::spawn_local(async move {
             let text = studio.text.get_untracked();

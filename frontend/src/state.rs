@@ -5,13 +5,13 @@ use crate::history::Document;
 use leptos::prelude::*;
 use meshwork_engine::diag::Code;
 use meshwork_engine::spec::ast::Stmt;
-use meshwork_engine::study::{Study, alone};
+use meshwork_engine::study::Study;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// A study behind a pointer; equal means the same one.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Shared(Arc<Study>);
 
 impl Shared {
@@ -35,7 +35,7 @@ impl Deref for Shared {
 
 /// What the pictures show: the study as it stands, or, while its text is being broken, the last
 /// one that could be read.
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
     /// The study.
     pub study: Shared,
@@ -99,7 +99,7 @@ pub struct View {
 }
 
 /// The state, handed to every pane.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Studio {
     document: RwSignal<Document>,
     /// The view state.
@@ -129,7 +129,7 @@ impl Studio {
                 _ => Shown { study, stale: false },
             }
         });
-        let alone = Memo::new(move |_| shown.with(|s| Shared::new(alone(&s.study))));
+        let alone = Memo::new(move |_| shown.with(|s| Shared::new(s.study.alone())));
         Self { document, view: RwSignal::new(view), text, study, shown, alone }
     }
 
@@ -185,5 +185,9 @@ fn is_broken(study: &Study) -> bool {
         )
     };
     study.diagnostics().iter().any(|d| d.is_error() && !layout_only(d.code))
-        || (study.tensors().is_empty() && study.spec().items.iter().any(|i| i.stmt != Stmt::Blank))
+        || (study.tensors().is_empty() && has_statements(study))
+}
+
+fn has_statements(study: &Study) -> bool {
+    study.spec().items.iter().any(|i| i.stmt != Stmt::Blank)
 }

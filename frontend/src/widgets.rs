@@ -19,11 +19,11 @@ pub fn Stepper(
     /// Takes the new number.
     on_change: Callback<u64>,
 ) -> impl IntoView {
-    let less = move |_| {
+    let less = move |_: web_sys::MouseEvent| {
         let v = value.get_untracked();
         on_change.run(if doubling && v.is_multiple_of(2) { v / 2 } else { v.saturating_sub(1) }.max(1));
     };
-    let more = move |_| {
+    let more = move |_: web_sys::MouseEvent| {
         let v = value.get_untracked();
         on_change.run(if doubling { v.saturating_mul(2) } else { v + 1 });
     };
@@ -42,7 +42,7 @@ pub fn Stepper(
         <span class="stepper" role="group" aria-label=label.clone()>
             <button
                 aria-label=format!("Less: {label}")
-                prop:disabled=move || value.get() <= 1
+                prop:disabled=move || { value.get() <= 1 }
                 on:click=less
             >
                 {icon(Icon::Minus)}
@@ -114,6 +114,18 @@ pub fn table(table: &meshwork_engine::picture::scene::Table) -> impl IntoView + 
             </table>
         </div>
     }
+}
+
+/// Text in which back quotes become code.
+pub fn code_words(text: &str) -> impl IntoView + use<> {
+    let part = |(i, part): (usize, &str)| {
+        if i % 2 == 1 {
+            view! { <code>{part.to_owned()}</code> }.into_any()
+        } else {
+            part.to_owned().into_any()
+        }
+    };
+    text.split('`').enumerate().map(part).collect_view()
 }
 
 /// `0, 2, 4–6` as the value of `data-p`: `0 2 4 5 6`. `None` for other text.

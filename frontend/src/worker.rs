@@ -4,10 +4,10 @@
 //! In: one [`Order`]. Out: arrays of [`Event`]s, the same as the server's. The study runs on its
 //! mesh and, beside it, on one processor; the two are compared at the end.
 
-use meshwork_engine::data::{Table, Target};
+use meshwork_engine::data::{Table, Target, Validation};
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::{Session, Validation, max_difference};
-use meshwork_engine::study::{Study, alone};
+use meshwork_engine::exec::session::{Session, max_difference};
+use meshwork_engine::study::Study;
 use meshwork_wire::api;
 use meshwork_wire::run::{Event, Traffic};
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ fn begin(order: &Order) {
     let study = Study::new(&order.text);
     let table = order.table.as_ref().map(table);
     let sessions = Session::new(&study, table.as_ref(), Alone).and_then(|mesh| {
-        let one = Session::new(&alone(&study), table.as_ref(), Alone)?;
+        let one = Session::new(&study.alone(), table.as_ref(), Alone)?;
         Ok((mesh, one))
     });
     match sessions {

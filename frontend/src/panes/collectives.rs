@@ -2,6 +2,7 @@
 
 use crate::format;
 use crate::state::Studio;
+use crate::widgets::code_words;
 use leptos::prelude::*;
 use meshwork_engine::study::CollectiveInfo;
 use wasm_bindgen::JsCast as _;
@@ -87,7 +88,7 @@ fn collective(studio: Studio, i: usize, over: String, c: CollectiveInfo) -> impl
     let picked = studio.watch(move |v| v.collective == Some(i));
     let names: Vec<String> = c.tensors.iter().map(ToString::to_string).collect();
     let tensors = names.join(", ");
-    let pick = move |_| {
+    let pick = move |_: web_sys::MouseEvent| {
         let on = !picked.get_untracked();
         studio.view.update(|v| {
             v.collective = on.then_some(i);
@@ -128,18 +129,6 @@ fn collective(studio: Studio, i: usize, over: String, c: CollectiveInfo) -> impl
 fn title(kind: &str) -> String {
     let mut letters = kind.chars();
     letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
-}
-
-/// Text in which back quotes become code.
-fn code_words(text: &str) -> impl IntoView + use<> {
-    let part = |(i, part): (usize, &str)| {
-        if i % 2 == 1 {
-            view! { <code>{part.to_owned()}</code> }.into_any()
-        } else {
-            part.to_owned().into_any()
-        }
-    };
-    text.split('`').enumerate().map(part).collect_view()
 }
 
 /// Brings the card of a tensor into view.

@@ -3,13 +3,23 @@
 use crate::format;
 use crate::state::Studio;
 use leptos::prelude::*;
-use meshwork_engine::study::Totals;
+use meshwork_engine::cost::tally::Totals;
 
 /// The costs.
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.shown.with(|s| s.study.totals().map(Fact::of)));
     let alone = Memo::new(move |_| studio.alone.with(|s| s.totals().map(Fact::of)));
+    let formulas = Memo::new(move |_| {
+        studio.shown.with(|s| s.study.formulas()).map(|f| {
+            [
+                ("computation", f.computation.to_string()),
+                ("communication", f.communication.to_string()),
+                ("communication / computation", f.ratio.to_string()),
+                ("memory, in numbers held", f.memory.to_string()),
+            ]
+        })
+    });
     let facts = move || {
         let (now, one) = (totals.get()?, alone.get());
         Some(now.into_iter().enumerate().map(move |(i, f)| (f, one.as_ref().map(|o| o[i].value))))
@@ -28,6 +38,17 @@ pub fn Costs(studio: Studio) -> impl IntoView {
                     <dl class="facts">{facts.map(|(f, one)| fact(&f, one)).collect_view()}</dl>
                 }.into_any(),
             }}
+            <Show when=move || formulas.with(Option::is_some)>
+                <details class="formulas">
+                    <summary>"As formulas"</summary>
+                    <dl>
+                        {move || formulas.get().map(|f| f.into_iter().map(|(name, formula)| view! {
+                            <div><dt>{name}</dt><dd>{formula}</dd></div>
+                        }).collect_view())}
+                    </dl>
+                    <p class="empty">"Constant factors and smaller terms are dropped, as in the paper’s Table 1."</p>
+                </details>
+            </Show>
         </section>
     }
 }

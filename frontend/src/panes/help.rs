@@ -70,7 +70,7 @@ pub fn Help(studio: Studio) -> impl IntoView {
         }
     });
     let close = move || studio.view.update(|v| v.help = false);
-    let introduce = move |_| {
+    let introduce = move |_: web_sys::MouseEvent| {
         studio.view.update(|v| {
             v.help = false;
             v.intro = true;

@@ -37,7 +37,7 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
         edit(&mut pairs);
         studio.change(|t| edit::set_mesh(t, &pairs));
     };
-    let add = move |_| {
+    let add = move |_: web_sys::MouseEvent| {
         change(&|pairs: &mut Pairs| {
             let taken = |n: &str| pairs.iter().any(|(p, _)| p == n);
             if let Some(name) = NAMES.iter().find(|n| !taken(n)) {
@@ -77,7 +77,7 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
             </ul>
             <button
                 class="quiet"
-                prop:disabled=move || mesh.with(Vec::len) >= MAX_MESH_DIMS
+                prop:disabled=move || { mesh.with(Vec::len) >= MAX_MESH_DIMS }
                 on:click=add
             >
                 {icon(Icon::Plus)}
@@ -102,7 +102,7 @@ fn MeshDimRow(studio: Studio, mesh: Memo<Pairs>, name: String) -> impl IntoView 
         }
         studio.change(|t| edit::set_mesh(t, &pairs));
     };
-    let remove = move |_| {
+    let remove = move |_: web_sys::MouseEvent| {
         let mut pairs = mesh.get_untracked();
         pairs.retain(|(n, _)| name.with_value(|me| n != me));
         studio.change(|t| edit::set_mesh(t, &pairs));

@@ -2,6 +2,7 @@
 
 use crate::icons::{Icon, icon};
 use crate::state::Studio;
+use crate::widgets::code_words;
 use leptos::prelude::*;
 use meshwork_engine::diag::{Diagnostic, Hint, Severity, Span, place};
 use meshwork_engine::spec::edit;
@@ -66,11 +67,11 @@ fn message(studio: Studio, line: u32, d: Diagnostic) -> impl IntoView {
                     {format!("{word}, line {line}")}
                 </button>
             </div>
-            <p class="message-text">{d.message}</p>
+            <p class="message-text">{code_words(&d.message)}</p>
             {hints(studio, d.hints)}
             <details class="why">
                 <summary>"Why?"</summary>
-                <p>{d.code.help()}</p>
+                <p>{code_words(d.code.help())}</p>
             </details>
         </li>
     }
@@ -87,12 +88,12 @@ fn hints(studio: Studio, hints: Vec<Hint>) -> impl IntoView {
                     }
                 >
                     {icon(Icon::Wrench)}
-                    <span>{hint.text}</span>
+                    <span>{code_words(&hint.text)}</span>
                 </button>
             </li>
         }
         .into_any(),
-        None => view! { <li class="advice">{hint.text}</li> }.into_any(),
+        None => view! { <li class="advice">{code_words(&hint.text)}</li> }.into_any(),
     };
     (!hints.is_empty()).then(|| {
         view! { <ul class="mends" aria-label="Mends">{hints.into_iter().map(each).collect_view()}</ul> }

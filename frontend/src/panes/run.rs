@@ -29,11 +29,11 @@ pub fn RunPanel(studio: Studio, runs: Runs) -> impl IntoView {
     });
     let can_run = Memo::new(move |_| studio.study.with(|s| s.totals().is_some()));
     let running = Memo::new(move |_| runs.here.with(|l| l.as_ref().is_some_and(|l| l.end.is_none())));
-    let run_here = move |_| {
+    let run_here = move |_: web_sys::MouseEvent| {
         let data = studio.study.with_untracked(|s| table_of(s.train().data.as_deref()));
         runs.start_here(studio.text.get_untracked(), steps.get_untracked(), data);
     };
-    let run_there = move |_| runs.start_there(studio.text.get_untracked(), steps.get_untracked());
+    let run_there = move |_: web_sys::MouseEvent| runs.start_there(studio.text.get_untracked(), steps.get_untracked());
     let why_not = move || (!can_run.get()).then_some("The study has errors; mend them to run it.");
     view! {
         <section class="pane pane-run" aria-labelledby="run-head">

@@ -40,7 +40,7 @@ fn There(studio: Studio, runs: Runs) -> impl IntoView {
         log.with(|l| l.end.is_some()) || run().is_some_and(|r| r.state.is_over())
     };
     let is_edited = move || run().is_some_and(|r| studio.text.with(|t| *t != r.text));
-    let reopen = move |_| {
+    let reopen = move |_: web_sys::MouseEvent| {
         if let Some(run) = runs.there.get_untracked() {
             studio.change(|_| run.text);
         }

@@ -4,7 +4,7 @@
 //! picture depends on.
 
 use crate::state::Studio;
-use crate::widgets::{TwinToggle, table};
+use crate::widgets::{TwinToggle, code_words, table};
 use crate::{draw, format};
 use leptos::prelude::*;
 use meshwork_engine::diag::Diagnostic;
@@ -156,7 +156,7 @@ fn TensorCard(studio: Studio, card: Card) -> impl IntoView {
                         }}
                     </div>
                 }.into_any(),
-                None => view! { <p class="card-reason">{reason}</p> }.into_any(),
+                None => view! { <p class="card-reason">{reason.map(|r| view! { <span>{code_words(&r)}</span> })}</p> }.into_any(),
             }}
             {has_picture.then(|| view! {
                 <footer class="card-foot">
