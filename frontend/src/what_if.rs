@@ -5,6 +5,7 @@ use crate::format;
 use crate::state::Studio;
 use leptos::prelude::*;
 use meshwork_engine::diag::Code;
+use meshwork_engine::layout::dims::Shape;
 use meshwork_engine::spec::edit;
 use meshwork_engine::study::Study;
 use std::collections::BTreeMap;
@@ -67,17 +68,30 @@ fn rule_of(study: &Study, dim: &str) -> Vec<String> {
     rule.map_or(Vec::new(), |r| r.mesh_dims.iter().map(ToString::to_string).collect())
 }
 
+/// The names that a message quotes: dimensions, and mesh dimensions joined with `+`.
+pub fn quoted(message: &str) -> Vec<&str> {
+    message.split('`').skip(1).step_by(2).flat_map(|q| q.split('+')).collect()
+}
+
+/// Why a tensor cannot be cut as the rules say: the layout error that names its dimensions.
+pub fn reason_against(study: &Study, shape: &Shape) -> Option<String> {
+    let errors = || study.diagnostics().iter().filter(|d| d.is_error() && is_layout(d.code));
+    let about = errors().find(|d| {
+        let named = quoted(&d.message).into_iter().filter(|q| shape.has(q)).count();
+        named >= if d.code == Code::MeshDimensionTwice { 2 } else { 1 }
+    });
+    about.or_else(|| errors().next()).map(|d| d.message.clone())
+}
+
 /// The cells whose rule, as it stands, an error speaks of.
 fn standing(study: &Study) -> Verdicts {
     let mut out = Verdicts::new();
     for d in study.diagnostics().iter().filter(|d| d.is_error() && is_layout(d.code)) {
-        for rule in study.rules().rules() {
-            let names = |name: &str| d.message.contains(&format!("`{name}"));
-            if names(&rule.dim) {
-                for m in rule.mesh_dims.iter().filter(|m| names(m)) {
-                    let cell = (rule.dim.to_string(), m.to_string());
-                    out.entry(cell).or_insert_with(|| Verdict::Illegal(d.message.clone()));
-                }
+        let named = quoted(&d.message);
+        for rule in study.rules().rules().iter().filter(|r| named.contains(&&*r.dim)) {
+            for m in rule.mesh_dims.iter().filter(|m| named.contains(&&***m)) {
+                let cell = (rule.dim.to_string(), m.to_string());
+                out.entry(cell).or_insert_with(|| Verdict::Illegal(d.message.clone()));
             }
         }
     }

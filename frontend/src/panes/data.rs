@@ -67,7 +67,7 @@ pub fn Data(studio: Studio) -> impl IntoView {
                 <li>
                     <button
                         class="table-choice"
-                        aria-pressed=move || used.get().is_none_or(|d| d == "teacher").to_string()
+                        aria-pressed=move || used.with(|u| u.as_deref() == Some("teacher")).to_string()
                         on:click=move |_| take("teacher")
                     >
                         <strong>"teacher"</strong>
@@ -91,6 +91,9 @@ pub fn Data(studio: Studio) -> impl IntoView {
                     }
                 }).collect_view()}
             </ul>
+            <Show when=move || used.with(Option::is_none)>
+                <p class="empty">"Now the inputs keep the numbers they begin with, step by step."</p>
+            </Show>
             {move || tables.get().and_then(Result::err).map(|t| view! { <p class="empty">{t.message()}</p> })}
         </section>
     }

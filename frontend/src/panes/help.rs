@@ -5,46 +5,31 @@ use crate::state::Studio;
 use crate::theme;
 use leptos::html::Dialog;
 use leptos::prelude::*;
+use meshwork_engine::graph::expr::FUNCTIONS;
 
-/// Statement, example, meaning.
-const STATEMENTS: [(&str, &str, &str); 9] = [
-    ("mesh", "mesh rows:2 cols:2", "Processors in named dimensions, numbered row by row."),
+/// An example of each statement, and what it means.
+const STATEMENTS: [(&str, &str); 9] = [
+    ("mesh rows:2 cols:2", "Processors in named dimensions, numbered row by row."),
     (
-        "layout",
         "layout batch:rows hidden:cols",
         "Sends tensor dimensions to mesh dimensions. batch:rows+cols splits over both.",
     ),
     (
-        "model",
         "model two_layer batch:8 io:4 hidden:8",
         "A network ready made: two_layer, or mlp of any depth.",
     ),
-    ("dims", "dims batch:8 io:4 hidden:8", "Sizes of the dimensions of a network written out."),
-    ("input", "input x[batch io], target[batch io]", "Tensors that come from outside."),
+    ("dims batch:8 io:4 hidden:8", "Sizes of the dimensions of a network written out."),
+    ("input x[batch io], target[batch io]", "Tensors that come from outside."),
     (
-        "param",
         "param w[io hidden] init:normal(0 0.1)",
         "Tensors that are trained. init: takes zeros, ones, normal, uniform, values, hash.",
     ),
-    ("NAME =", "h = relu(einsum(x, w -> batch hidden) + bias)", "A tensor from others."),
+    ("h = relu(einsum(x, w -> batch hidden) + bias)", "A tensor from others."),
     (
-        "train",
         "train optimizer:adam rate:0.001 steps:200 data:iris",
         "Minimises the tensor loss: sgd, momentum or adam, on a table or on data:teacher.",
     ),
-    ("#", "# a comment", "The rest of the line is for people."),
-];
-
-/// Form and meaning of what expressions may call.
-const FUNCTIONS: [(&str, &str); 8] = [
-    ("einsum(x, w -> batch hidden)", "Product summed over the dimensions that are not named."),
-    ("relu tanh sigmoid gelu silu (x)", "Activations, element by element."),
-    ("exp log sqrt square abs (x)", "Element by element."),
-    ("sum mean max min (x over:batch)", "Over the dimensions named, or all."),
-    ("softmax(x over:classes)", "Shares that add up to one."),
-    ("cross_entropy(logits, labels over:classes)", "The loss of a classifier."),
-    ("rename(x, io -> io2)", "The same numbers under another name, so with another layout."),
-    ("+ - * / ^", "With broadcasting by name."),
+    ("# a comment", "The rest of the line is for people."),
 ];
 
 /// Keys.
@@ -94,15 +79,19 @@ pub fn Help(studio: Studio) -> impl IntoView {
             <div class="help-body" tabindex="0" role="group" aria-label="Reference text">
                 <h3>"Statements, one per line"</h3>
                 <dl>
-                    {STATEMENTS.map(|(_, example, about)| view! {
+                    {STATEMENTS.map(|(example, about)| view! {
                         <div><dt><code>{example}</code></dt><dd>{about}</dd></div>
                     }).into_iter().collect_view()}
                 </dl>
                 <h3>"Functions"</h3>
                 <dl>
-                    {FUNCTIONS.map(|(form, about)| view! {
-                        <div><dt><code>{form}</code></dt><dd>{about}</dd></div>
-                    }).into_iter().collect_view()}
+                    <div>
+                        <dt><code>"+ - * / ^"</code></dt>
+                        <dd>"element by element, with broadcasting by name"</dd>
+                    </div>
+                    {FUNCTIONS.iter().map(|f| view! {
+                        <div><dt><code>{f.form}</code></dt><dd>{f.about}</dd></div>
+                    }).collect_view()}
                 </dl>
                 <h3>"Reading the pictures"</h3>
                 <p>

@@ -5,9 +5,8 @@
 
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
-use crate::{draw, format};
+use crate::{draw, format, what_if};
 use leptos::prelude::*;
-use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::picture;
 use meshwork_engine::study::{Study, TensorInfo};
@@ -27,15 +26,10 @@ struct Card {
 }
 
 impl Card {
-    fn new(tensor: TensorInfo, mesh: &Arc<Mesh>, diagnostics: &[Diagnostic]) -> Self {
-        let about = format!("`{}`", tensor.name);
+    fn new(tensor: TensorInfo, mesh: &Arc<Mesh>, study: &Study) -> Self {
         let reason = tensor.layout.is_none().then(|| {
-            let errors = diagnostics.iter().filter(|d| d.is_error());
-            let told = errors.clone().find(|d| d.message.contains(&about)).or(errors.clone().next());
-            told.map_or_else(
-                || "The layout of this tensor is not known.".to_owned(),
-                |d| d.message.clone(),
-            )
+            what_if::reason_against(study, &tensor.shape)
+                .unwrap_or_else(|| "The layout of this tensor is not known.".to_owned())
         });
         let key = format!(
             "{}{}|{:?}|{:?}|{mesh}|{reason:?}",
@@ -48,7 +42,7 @@ impl Card {
 fn cards(study: &Study, derived: bool) -> Vec<Card> {
     let mesh = Arc::new(study.mesh().clone());
     let kept = study.tensors().into_iter().filter(|t| derived || t.is_named);
-    kept.take(MOST_CARDS).map(|t| Card::new(t, &mesh, study.diagnostics())).collect()
+    kept.take(MOST_CARDS).map(|t| Card::new(t, &mesh, study)).collect()
 }
 
 /// The gallery of tensors.
