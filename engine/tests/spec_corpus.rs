@@ -13,7 +13,7 @@
 //! --test spec_corpus` writes what is reported now; read the difference before keeping it.
 
 use meshwork_engine::diag::{Code, Diagnostic, place};
-use meshwork_engine::spec::{edit, parse::parse, print, spans::strip_spans};
+use meshwork_engine::spec::{ast::Stmt, edit, parse::parse, print, spans::strip_spans};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -136,6 +136,39 @@ fn laws_hold_on_the_corpus() {
             }
         }
     }
+}
+
+/// `meshtf-strings.txt`: what Mesh-TensorFlow reads is read alike, except where it takes slips in
+/// silence: sizes of zero, names given twice, rules without a mesh dimension.
+#[test]
+fn strings_of_mesh_tensorflow() {
+    let rows = std::fs::read_to_string(folder().join("meshtf-strings.txt")).unwrap();
+    let mut read = 0;
+    for row in rows.lines().filter(|row| !row.starts_with('#')) {
+        let columns: Vec<&str> = row.split('|').map(str::trim).collect();
+        // A string may hold `|` itself.
+        let (statement, ours) = (columns[0], columns[columns.len() - 1]);
+        let theirs = columns[columns.len() - 2];
+        let string = row.split_once(" | ").unwrap().1;
+        let string = string.rsplit(" | ").skip(2).collect::<Vec<_>>().join(" | ");
+        let expected = if ours == "=" { theirs } else { ours };
+        let (spec, diagnostics) = parse(&format!("{statement} {string}\n"));
+        let found = match &spec.items[0].stmt {
+            _ if !diagnostics.is_empty() => "error".to_owned(),
+            Stmt::Mesh(pairs) => {
+                let pairs = pairs.iter().map(|p| format!("{}:{}", p.name.text, p.size));
+                pairs.collect::<Vec<_>>().join(" ")
+            }
+            Stmt::Layout(rules) => {
+                let rules = rules.iter().map(|r| format!("{}:{}", r.dim.text, r.mesh_dims[0].text));
+                rules.collect::<Vec<_>>().join(" ")
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, expected, "{row}");
+        read += 1;
+    }
+    assert!(read > 20);
 }
 
 #[test]

@@ -161,7 +161,8 @@ impl fmt::Display for Formula {
         if self.terms.is_empty() {
             return f.write_str("0");
         }
-        let terms: Vec<String> = self.terms.iter().map(Monomial::to_string).collect();
+        let mut terms: Vec<String> = self.terms.iter().map(Monomial::to_string).collect();
+        terms.sort_unstable();
         f.write_str(&terms.join(" + "))
     }
 }

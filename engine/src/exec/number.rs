@@ -35,12 +35,12 @@ pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 's
 }
 
 macro_rules! number {
-    ($t:ident, $bytes:literal) => {
+    ($t:ident, $bytes:literal, $from:expr) => {
         impl Number for $t {
             const BYTES: u64 = $bytes;
 
             fn from_f64(x: f64) -> Self {
-                x as $t
+                ($from)(x)
             }
 
             fn to_f64(self) -> f64 {
@@ -87,7 +87,7 @@ macro_rules! number {
                         0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * C * (1.0 + 3.0 * CUBIC * x * x)
                     }),
                     Element::OneMinusPower(base) => {
-                        let log = (base as $t).ln();
+                        let log = ($from)(base).ln();
                         each!(|x| -(x * log).exp_m1());
                     }
                     Element::Identity
@@ -147,5 +147,5 @@ macro_rules! number {
     };
 }
 
-number!(f32, 4);
-number!(f64, 8);
+number!(f32, 4, |x: f64| x as f32);
+number!(f64, 8, |x: f64| x);

@@ -151,6 +151,9 @@ impl<P: Pool> Session<P> {
     pub fn value(&self, name: &str) -> Option<Whole> {
         let graph = self.study.graph();
         let id = graph.find(name)?;
+        if let Op::Constant(c) = graph.node(id).op {
+            return Some(Whole { shape: Shape::scalar(), values: vec![c] });
+        }
         with_host!(&self.engine, host => {
             let value = host.program().of_node[id]?;
             Some(Whole { shape: graph.shape(id).clone(), values: host.whole(value)? })

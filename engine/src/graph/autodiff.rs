@@ -205,7 +205,7 @@ fn slope(
     y: NodeId,
 ) -> Option<NodeId> {
     use Element as E;
-    let mut number = |graph: &mut Graph, c: f64| graph.constant(cx, c);
+    let number = |graph: &mut Graph, c: f64| graph.constant(cx, c);
     Some(match element {
         E::Relu => graph.elementwise(cx, E::Heaviside, &[x]),
         E::Exp => y,

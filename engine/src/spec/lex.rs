@@ -39,6 +39,11 @@ pub fn is_pair_name_char(c: char) -> bool {
     is_name_char(c) || c == '-' || c == '/'
 }
 
+/// What is taken for one name where back quotes are missing: `layer.0.w`, `a-b/c`.
+pub fn is_odd_name_char(c: char) -> bool {
+    is_pair_name_char(c) || c == '.'
+}
+
 /// What a value of an option may hold without back quotes: `tpu-v2`, `NAME@HASH`, `-1e-3`.
 pub fn is_word_char(c: char) -> bool {
     is_name_char(c) || matches!(c, '-' | '.' | '@' | '/' | '+')
@@ -161,6 +166,8 @@ pub fn span_within(text: &str, inner: &str) -> Span {
 /// A piece of the text for a message: in back quotes, shortened, control characters spelled out.
 pub fn shown(piece: &str) -> String {
     const LONGEST: usize = 40;
+    let unquoted = piece.strip_prefix('`').and_then(|p| p.strip_suffix('`'));
+    let piece = unquoted.filter(|p| !p.is_empty()).unwrap_or(piece);
     let mut out = String::from("`");
     for (i, c) in piece.chars().enumerate() {
         if i == LONGEST {

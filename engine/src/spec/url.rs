@@ -23,12 +23,11 @@ pub const LONG_LINK: usize = 8000;
 /// The statements that a readable query may hold, in the order they get in the text.
 const QUERY: &[&str] = &["mesh", "layout", "model", "dims", "train", "pipeline", "hardware"];
 
-/// Links pass through programs that add or drop padding and its bits.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
         .with_encode_padding(false)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
         .with_decode_allow_trailing_bits(true),
 );
 
@@ -101,7 +100,7 @@ fn version_1(payload: &str) -> Result<String, Diagnostic> {
     }
     let payload = percent_decode(payload)?;
     let deflated = BASE64
-        .decode(payload.trim_end())
+        .decode(payload.trim_end_matches(['=', ' ']))
         .map_err(|e| cut_short(&format!("after `#1=` base64url is expected ({e})")))?;
     let bytes = decompress_to_vec_with_limit(&deflated, MAX_DECODED).map_err(|e| {
         if e.status == TINFLStatus::HasMoreOutput {
@@ -116,7 +115,7 @@ fn version_1(payload: &str) -> Result<String, Diagnostic> {
 fn query(query: &str) -> Result<Option<String>, Diagnostic> {
     let mut statements: Vec<(usize, String)> = Vec::new();
     for pair in query.split('&') {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let Some((key, value)) = pair.split_once('=') else { continue };
         let Some(order) = QUERY.iter().position(|&word| word == key) else { continue };
         if query.len() > MAX_ENCODED {
             let len = query.len();

@@ -26,8 +26,9 @@ pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -
     Some(match collective.kind {
         CollectiveKind::Allreduce(combine) => teller.settles(combine, None),
         CollectiveKind::Reducescatter(combine, to) => teller.settles(combine, Some(to)),
-        CollectiveKind::Allgather(from) => teller
-            .moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0])),
+        CollectiveKind::Allgather(from) => {
+            teller.moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0]))
+        }
         CollectiveKind::Allsplit(to) => teller
             .moves(&[to], |t, _| format!("each processor keeps its own block along `{}`", t[0])),
         CollectiveKind::Alltoall(from, to) => teller.moves(&[from, to], |t, n| {
@@ -58,8 +59,8 @@ impl Teller<'_> {
         self.program.mesh.group_size(&self.collective.axes)
     }
 
-    /// The user's rules for these dimensions, as written.
-    fn rules(&self, dims: &[Name]) -> String {
+    /// The user's rules for these dimensions, as written, with the verb that follows.
+    fn rules(&self, dims: &[Name], verb: [&str; 2]) -> String {
         let text = |d: &Name| {
             let rule = self.rules.rules().iter().find(|r| r.dim == *d)?;
             let mesh_dims: Vec<&str> = rule.mesh_dims.iter().map(|m| &**m).collect();
@@ -67,9 +68,9 @@ impl Teller<'_> {
         };
         let found: Vec<String> = dims.iter().filter_map(text).collect();
         match found.as_slice() {
-            [] => "the layout".to_owned(),
-            [one] => format!("the rule {one}"),
-            many => format!("the rules {}", many.join(" and ")),
+            [] => format!("the layout {}", verb[0]),
+            [one] => format!("the rule {one} {}", verb[0]),
+            many => format!("the rules {} {}", many.join(" and "), verb[1]),
         }
     }
 
@@ -98,9 +99,9 @@ impl Teller<'_> {
             Some(to) => format!("and leaves each its block along `{}`", self.dim(to)),
         };
         let text = format!(
-            "{tensor} {does} {}, which {} splits over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
+            "{tensor} {does} {}, which {} over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
             listed.join(" and "),
-            self.rules(&dims),
+            self.rules(&dims, ["splits", "split"]),
             self.axes(),
             self.group(),
             self.collective.kind.title(),
@@ -115,13 +116,13 @@ impl Teller<'_> {
         let own = self.program.values[self.input].node == self.step.node;
         let cause = if own && matches!(user.op, Op::Rename) {
             format!(
-                "{tensor} is laid out anew under its new dimension names by {}",
-                self.rules(&self.all_dims())
+                "{tensor} has new dimension names, and {} it anew",
+                self.rules(&self.all_dims(), ["lays", "lay"])
             )
         } else if own {
             format!(
-                "{tensor} is brought into the layout that {} gives it",
-                self.rules(&self.all_dims())
+                "{tensor} is brought into the layout that {} it",
+                self.rules(&self.all_dims(), ["gives", "give"])
             )
         } else {
             format!(

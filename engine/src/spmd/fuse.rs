@@ -59,6 +59,7 @@ fn fusible(
         let ok = reads[input] == 1
             && alike
             && !keep.contains(&input)
+            && program.loss != Some(input)
             && made.phase == step.phase
             && (last_assign == 0 || last_assign < made_at)
             && tape.code().len() + inner.code().len() <= MAX_CODE;

@@ -1,7 +1,7 @@
 //! Changes of the mesh: its dimensions, their sizes and names.
 
 use super::place::{Lines, PAIR_SEPARATORS, removal, union};
-use super::{apply, insertion};
+use super::{append, apply};
 use crate::diag::TextEdit;
 use crate::spec::ast::{Ident, OptValue, Pair, Stmt};
 use crate::spec::lex::{MAX_SIZE, is_writable, write_name};
@@ -83,7 +83,7 @@ fn in_place(
     }
     if !added.is_empty() {
         // Without a pair that stays the whole line is written anew.
-        edits.push(insertion(end?, format!(" {}", written(&added))));
+        edits.push(append(text, end?, &written(&added)));
     }
     Some(edits)
 }

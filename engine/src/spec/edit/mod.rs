@@ -11,7 +11,7 @@ mod option;
 
 use self::place::{Lines, PAIR_SEPARATORS, removal, union};
 use super::ast::{RulePair, Stmt};
-use super::lex::{is_writable, write_name};
+use super::lex::{is_space, is_writable, write_name};
 use crate::diag::{Span, TextEdit};
 
 pub use self::mesh::{rename_mesh_dim, set_mesh};
@@ -78,12 +78,19 @@ pub fn set_rule(text: &str, dim: &str, mesh_dims: &[String]) -> String {
         edits.push(match layouts.last() {
             Some((i, rules)) => {
                 let end = rules.last().map_or(lines.arguments(*i).start, |r| r.span.end);
-                insertion(end, format!(" {rule}"))
+                append(text, end, &rule)
             }
             None => lines.new_line(&["mesh"], &format!("layout {rule}")),
         });
     }
     apply(text, &edits)
+}
+
+/// Adds to a list whose last part ends at `at`, apart from what follows.
+fn append(text: &str, at: u32, written: &str) -> TextEdit {
+    let next = text[at as usize..].chars().next();
+    let apart = next.is_none_or(|c| is_space(c) || matches!(c, ',' | ';' | '#'));
+    insertion(at, format!(" {written}{}", if apart { "" } else { " " }))
 }
 
 /// An edit that only adds.

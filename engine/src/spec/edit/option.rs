@@ -1,9 +1,9 @@
 //! Changes of an option of `train`, `model`, `pipeline` or `hardware`.
 
 use super::place::{Lines, OPTION_SEPARATORS, removal, union};
-use super::{apply, insertion};
+use super::{append, apply};
 use crate::diag::TextEdit;
-use crate::spec::ast::{Opt, Stmt};
+use crate::spec::ast::Stmt;
 use crate::spec::lex::{is_writable, write_name};
 use crate::spec::parse::is_value;
 use crate::spec::print::write_word;
@@ -54,13 +54,9 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
         None if value.is_empty() => Vec::new(),
         None => {
             let start = name.map_or(arguments.start, |n| n.span.end);
-            vec![append_option(start, options, &option)]
+            let end = options.last().map_or(start, |o| o.span.end);
+            vec![append(text, end, &option)]
         }
     };
     apply(text, &edits)
-}
-
-/// Adds an option behind the others, or at `start` if there are none.
-pub(super) fn append_option(start: u32, options: &[Opt], written: &str) -> TextEdit {
-    insertion(options.last().map_or(start, |o| o.span.end), format!(" {written}"))
 }

@@ -156,6 +156,12 @@ pub(super) fn union(text: &str, arguments: Span, mut removed: Vec<Span>) -> Vec<
     }
     if nothing_left {
         joined = vec![arguments];
+    } else if let Some(first) = joined.first_mut()
+        && Span::new(arguments.start, first.start).of(text).chars().all(is_separator)
+    {
+        // What stays keeps the place of the first.
+        let after = Span::new(first.end, arguments.end).of(text);
+        first.end += (after.len() - after.trim_start_matches(is_separator).len()) as u32;
     }
     joined.into_iter().map(|span| TextEdit { span, replacement: String::new() }).collect()
 }

@@ -1,7 +1,7 @@
 //! Changes of the size of a tensor dimension.
 
 use super::place::{Lines, OPTION_SEPARATORS, removal};
-use super::{apply, insertion, option::append_option};
+use super::{append, apply};
 use crate::diag::{Span, TextEdit};
 use crate::spec::ast::{Opt, OptValue, Stmt};
 use crate::spec::lex::{MAX_SIZE, is_space, is_writable};
@@ -26,7 +26,7 @@ pub fn set_size(text: &str, dim: &str, size: u64) -> String {
         let edits = in_list(text, arguments, options, dim, size).unwrap_or_else(|| {
             vec![match options.iter().find(|o| o.key.text == dim) {
                 Some(o) => TextEdit { span: o.value_span, replacement: size.to_string() },
-                None => append_option(preset.span.end, options, &pair),
+                None => append(text, options.last().map_or(preset.span.end, |o| o.span.end), &pair),
             }]
         });
         return apply(text, &edits);
@@ -36,7 +36,7 @@ pub fn set_size(text: &str, dim: &str, size: u64) -> String {
         Some(pairs.last().map_or(lines.arguments(i).start, |p| p.span.end))
     });
     let edit = match dims_line {
-        Some(end) => insertion(end, format!(" {pair}")),
+        Some(end) => append(text, end, &pair),
         None => lines.new_line(&["mesh", "layout"], &format!("dims {pair}")),
     };
     apply(text, &[edit])

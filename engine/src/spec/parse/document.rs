@@ -88,11 +88,14 @@ impl<'t, 'p> Document<'t, 'p> {
                 self.open(name, span)
             }
             Stmt::End => self.close(item.span),
-            Stmt::Blank
-            | Stmt::Input(_)
-            | Stmt::Param(_)
-            | Stmt::Assign { .. }
-            | Stmt::Unreadable(_) => true,
+            Stmt::Unreadable(code) => {
+                // Its `end` belongs to it.
+                if code.split(|c| !lex::is_name_char(c)).next() == Some("block") {
+                    self.blocks.push(None);
+                }
+                true
+            }
+            Stmt::Blank | Stmt::Input(_) | Stmt::Param(_) | Stmt::Assign { .. } => true,
         };
         if !keeps {
             let (code, _) = lex::split_comment(item.span.of(self.text));

@@ -183,7 +183,7 @@ impl Reader<'_, '_> {
         if after.starts_with(is_name_start) {
             let name = &after[..run_len(after, is_name_char)];
             let message = format!(
-                "An operator lacks between {} and {}",
+                "An operator is missing between {} and {}",
                 shown(span.of(self.text)),
                 shown(name)
             );
@@ -269,7 +269,7 @@ impl Reader<'_, '_> {
         let end = args.last().map_or(self.pos as u32, |a| a.span.end);
         let len = name_len(self.rest()).max(1);
         let span = Span::new(self.pos as u32, (self.pos + len) as u32);
-        let message = format!("A comma lacks before {}", shown(span.of(self.text)));
+        let message = format!("A comma is missing before {}", shown(span.of(self.text)));
         let hint = Hint::edit("Separate arguments by commas.", Span::new(end, end), ",");
         self.error_hint(Code::Syntax, span, message, hint);
     }

@@ -6,7 +6,8 @@ use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Stmt};
 use crate::spec::lex::{
-    STATEMENTS, is_name_char, is_pair_name_char, is_space, name_len, run_len, shown,
+    STATEMENTS, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char, is_space,
+    name_len, run_len, shown,
 };
 
 impl Reader<'_, '_> {
@@ -32,11 +33,19 @@ impl Reader<'_, '_> {
         {
             return self.assignment();
         }
+        let odd = &code[run_len(code, is_odd_name_char)..];
+        let assigns = odd.trim_start_matches(is_space).starts_with(['=', '[']);
+        if assigns && code.starts_with(is_name_start) {
+            self.odd_name();
+            return None;
+        }
         let Some(&statement) = STATEMENTS.iter().find(|&&s| s == word) else {
             self.unknown_statement(code);
             return None;
         };
+        let word_start = self.pos;
         self.pos += word.len();
+        let word_span = self.span(word_start);
         if self.peek() == Some(':') {
             let start = self.pos;
             self.pos += 1;
@@ -61,8 +70,7 @@ impl Reader<'_, '_> {
             "model" => {
                 self.skip_spaces();
                 if self.at_end() || self.at_key() {
-                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
-                    return self.nameless(span, "`model` names no preset", "model two_layer");
+                    return self.nameless(word_span, "`model` names no preset", "model two_layer");
                 }
                 let preset = self.word("the name of a preset")?;
                 Some(Stmt::Model { preset, options: self.options(Place::Statement) })
@@ -70,8 +78,7 @@ impl Reader<'_, '_> {
             "block" => {
                 self.skip_spaces();
                 if self.at_end() || self.at_key() {
-                    let span = Span::new(self.pos as u32 - word.len() as u32, self.pos as u32);
-                    return self.nameless(span, "`block` has no name", "block layer times:12");
+                    return self.nameless(word_span, "`block` has no name", "block layer times:12");
                 }
                 let name = self.name("the name of the block")?;
                 Some(Stmt::Block { name, options: self.options(Place::Statement) })
@@ -80,7 +87,6 @@ impl Reader<'_, '_> {
                 self.skip_spaces();
                 if !self.at_end() {
                     self.unexpected("the end of the line (`end` stands alone)");
-                    return None;
                 }
                 Some(Stmt::End)
             }
@@ -206,7 +212,7 @@ impl Reader<'_, '_> {
                 let at = Span::new(comma as u32, comma as u32);
                 let len = name_len(self.rest());
                 let span = Span::new(comma as u32, (comma + len) as u32);
-                let message = format!("A comma lacks before {}", shown(span.of(self.text)));
+                let message = format!("A comma is missing before {}", shown(span.of(self.text)));
                 let before = self.text[..comma].trim_end_matches(is_space).len() as u32;
                 let mend = Span::new(before, at.end);
                 let hint = Hint::edit("Separate tensors by commas.", mend, ", ");

@@ -23,9 +23,9 @@ pub(super) use self::options::is_value;
 /// Parses a study. The diagnostics come in the order of the text; a text beyond 4 MiB is not read.
 pub fn parse(text: &str) -> (Spec, Vec<Diagnostic>) {
     let Reading { items, problems, .. } = read(text);
-    let Problems { list: mut diagnostics, .. } = problems;
+    let Problems { list: mut diagnostics, unlisted, .. } = problems;
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
-    if diagnostics.len() == MAX_PROBLEMS {
+    if unlisted {
         let span = diagnostics.last().map_or(Span::default(), |d| d.span);
         let message =
             format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed");

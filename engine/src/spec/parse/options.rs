@@ -3,7 +3,10 @@
 use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Opt, OptValue};
-use crate::spec::lex::{is_space, is_word_char, name_len, number, run_len, shown, split_comment};
+use crate::spec::lex::{
+    is_name_start, is_pair_name_char, is_space, is_word_char, name_len, number, run_len, shown,
+    split_comment,
+};
 use std::collections::BTreeSet;
 
 /// Where a list of options stands.
@@ -59,6 +62,15 @@ impl Reader<'_, '_> {
             if matches!(self.peek(), None | Some(')')) {
                 return Some(options);
             }
+            if !self.at_key() && self.peek().is_some_and(|c| c != '`' && is_word_char(c)) {
+                let start = self.pos;
+                self.take(is_word_char);
+                let span = self.span(start);
+                let message = format!("{} stands after an option", shown(span.of(self.text)));
+                let hint = Hint::new("Write the arguments first, then `key:value`.");
+                self.error_hint(Code::Syntax, span, message, hint);
+                return None;
+            }
             let option = self.option(Place::Call)?;
             self.keep(option, &mut options, &mut keys);
         }
@@ -100,6 +112,20 @@ impl Reader<'_, '_> {
     /// Reads `key:value`.
     fn option(&mut self, place: Place) -> Option<Opt> {
         let start = self.pos;
+        let rest = self.rest();
+        let odd = &rest[..run_len(rest, is_pair_name_char)];
+        if odd.contains(['-', '/'])
+            && rest[odd.len()..].starts_with(':')
+            && odd.starts_with(is_name_start)
+        {
+            self.pos += odd.len();
+            let span = self.span(start);
+            let plain = odd.replace(['-', '/'], "_");
+            let message = format!("{} is no name of an option", shown(odd));
+            let hint = Hint::edit(format!("Write `{plain}`."), span, plain);
+            self.error_hint(Code::Syntax, span, message, hint);
+            return None;
+        }
         let key = self.name("an option `key:value`")?;
         self.colon(
             &key,

@@ -7,7 +7,8 @@ use super::reader::Reader;
 use crate::diag::{Code, Hint, Span};
 use crate::spec::ast::{Ident, Pair, RulePair};
 use crate::spec::lex::{
-    MAX_SIZE, is_name_char, is_pair_name_char, is_space, name_len, number, run_len, shown,
+    MAX_SIZE, is_name_char, is_odd_name_char, is_pair_name_char, is_space, name_len, number,
+    number_len, run_len, shown,
 };
 
 /// What separates pairs.
@@ -60,13 +61,53 @@ impl Reader<'_, '_> {
             match rule {
                 Some(rule) if self.peek().is_none_or(|c| separators.ends(c)) => rules.push(rule),
                 Some(_) => {
-                    self.unexpected("a space or the next rule");
+                    self.odd_joint();
                     self.skip_pair(separators);
                 }
                 None => self.skip_pair(separators),
             }
         }
         rules
+    }
+
+    /// Reports a character between mesh dimensions, or between rules, that joins neither.
+    fn odd_joint(&mut self) {
+        let start = self.pos;
+        let rest = self.rest();
+        let odd = run_len(rest, |c| matches!(c, '|' | '&' | '*' | '×' | '\\'));
+        let name = run_len(&rest[odd..], is_pair_name_char);
+        if odd == 0 || name == 0 {
+            return self.unexpected("a space or the next rule");
+        }
+        self.pos += odd;
+        let span = self.span(start);
+        let message = format!("{} joins no mesh dimensions", shown(span.of(self.text)));
+        let hint = if rest[odd + name..].starts_with(':') {
+            Hint::edit("Separate rules by a space.", span, " ")
+        } else {
+            Hint::edit("Join mesh dimensions by `+`.", span, "+")
+        };
+        self.error_hint(Code::Syntax, span, message, hint);
+    }
+
+    /// Reports `(rows cols)`, which is written `rows+cols`.
+    fn listed_mesh_dims(&mut self) {
+        let start = self.pos;
+        let rest = self.rest();
+        let Some(close) = rest.find(')') else { return self.unclosed(start, ')') };
+        self.pos += close + 1;
+        let names: Vec<&str> = rest[1..close]
+            .split(|c| is_space(c) || c == ',')
+            .filter(|name| !name.is_empty())
+            .collect();
+        if names.is_empty() {
+            self.pos = start;
+            return self.unexpected("a mesh dimension");
+        }
+        let joined = names.join("+");
+        let message = "Mesh dimensions are joined by `+`, without parentheses".to_owned();
+        let hint = Hint::edit(format!("Write {}.", shown(&joined)), self.span(start), joined);
+        self.error_hint(Code::Syntax, self.span(start), message, hint);
     }
 
     /// Moves to the next pair; whether there is one.
@@ -95,7 +136,11 @@ impl Reader<'_, '_> {
             return self.name(expected);
         }
         let start = self.pos;
-        let text = self.take(is_pair_name_char);
+        let mut text = self.take(is_pair_name_char);
+        if text.ends_with('-') && self.peek() == Some('>') {
+            self.pos -= 1;
+            text = &text[..text.len() - 1];
+        }
         if text.is_empty() {
             self.unexpected(expected);
             return None;
@@ -105,6 +150,14 @@ impl Reader<'_, '_> {
 
     /// Reads `name:` of a pair, up to its value.
     fn pair_key(&mut self, separators: Separators, what: &str, example: &str) -> Option<Ident> {
+        if separators == Separators::Plain {
+            let rest = self.rest();
+            let odd = &rest[..run_len(rest, is_odd_name_char)];
+            if odd.contains('.') && rest[odd.len()..].starts_with(':') {
+                self.odd_name();
+                return None;
+            }
+        }
         let name = self.pair_name("a pair `name:value`")?;
         let ends = |c: char| separators.ends(c);
         self.colon(&name, what, example, ends, |rest| {
@@ -131,8 +184,9 @@ impl Reader<'_, '_> {
         let after_name = self.pos;
         let mut spaced = self.skip_spaces();
         let colon = self.pos;
-        let slip = self.eat(":=") || self.eat("==") || self.eat("=");
-        if !slip && !self.eat(":") {
+        let slip = [":=", "==", "=>", "->", "="].iter().any(|s| self.eat(s));
+        let lacks = !slip && spaced && self.at_plain_number();
+        if !slip && !lacks && !self.eat(":") {
             self.pos = after_name;
             if spaced || self.peek().is_none_or(&ends) {
                 let message = format!("{} has no {what}", shown(&name.text));
@@ -158,6 +212,8 @@ impl Reader<'_, '_> {
         if slip || spaced {
             let message = if slip {
                 format!("{} stands where `:` was expected", shown(&self.text[colon..after_colon]))
+            } else if lacks {
+                format!("A `:` is missing between {} and its {what}", shown(&name.text))
             } else {
                 "Spaces stand round `:`".to_owned()
             };
@@ -167,6 +223,13 @@ impl Reader<'_, '_> {
             self.error_hint(Code::Syntax, span, message, hint);
         }
         Some(())
+    }
+
+    /// Whether a number comes next that is no name of a pair, such as `2d:4`.
+    fn at_plain_number(&self) -> bool {
+        let rest = self.rest();
+        let len = number_len(rest);
+        len > 0 && !rest[len..].starts_with(|c: char| c == ':' || is_pair_name_char(c))
     }
 
     /// Reads a size: a whole number from 1 on.
@@ -208,7 +271,7 @@ impl Reader<'_, '_> {
             shown(written),
             shown(&name.text)
         );
-        let meant = whole(&written.replace('_', ""))
+        let meant = whole(&written.replace(['_', '`'], ""))
             .or_else(|| number(written).filter(|x| x.fract() == 0.0).map(|x| x as u64))
             .filter(|size| (1..=MAX_SIZE).contains(size));
         let hint = match meant {
@@ -231,6 +294,10 @@ impl Reader<'_, '_> {
 
     /// Reads `rows+cols`.
     fn mesh_dims(&mut self) -> Option<Vec<Ident>> {
+        if self.peek() == Some('(') {
+            self.listed_mesh_dims();
+            return None;
+        }
         let mut dims: Vec<Ident> = vec![self.pair_name("a mesh dimension")?];
         loop {
             let after = self.pos;

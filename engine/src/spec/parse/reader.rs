@@ -5,7 +5,7 @@
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::spec::ast::Ident;
-use crate::spec::lex::{is_name_char, is_space, name_len, run_len, shown};
+use crate::spec::lex::{is_odd_name_char, is_space, name_len, number_len, run_len, shown};
 
 /// The most problems that are listed.
 pub(super) const MAX_PROBLEMS: usize = 1000;
@@ -18,6 +18,8 @@ const MAX_NESTING: u32 = 64;
 pub(super) struct Problems {
     /// The first [`MAX_PROBLEMS`].
     pub(super) list: Vec<Diagnostic>,
+    /// Whether there were more.
+    pub(super) unlisted: bool,
     /// How many errors there were.
     pub(super) errors: usize,
 }
@@ -28,6 +30,8 @@ impl Problems {
         self.errors += usize::from(diagnostic.is_error());
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(diagnostic);
+        } else {
+            self.unlisted = true;
         }
     }
 }
@@ -123,10 +127,8 @@ impl<'t, 'p> Reader<'t, 'p> {
             Some('`') if name_len(self.rest()) == 0 => return self.bad_back_quote(),
             Some(_) => {
                 let rest = self.rest();
-                let len = match name_len(rest) {
-                    0 => (span.end - span.start) as usize,
-                    len => len,
-                };
+                let one = (span.end - span.start) as usize;
+                let len = name_len(rest).max(number_len(rest)).max(one);
                 format!("{} stands", shown(&rest[..len]))
             }
         };
@@ -161,18 +163,23 @@ impl<'t, 'p> Reader<'t, 'p> {
         let span = self.span(start);
         let text = span.of(self.text);
         if !text.starts_with('`') && self.peek() == Some('.') {
-            self.take(|c| is_name_char(c) || matches!(c, '.' | '-' | '/'));
-            let span = self.span(start);
-            let whole = span.of(self.text);
-            let message = format!(
-                "{} holds other characters than letters, digits and underscores",
-                shown(whole)
-            );
-            let hint = Hint::edit("Write the name in back quotes.", span, format!("`{whole}`"));
-            self.error_hint(Code::Syntax, span, message, hint);
+            self.pos = start;
+            self.odd_name();
             return None;
         }
         Some(Ident { text: text.trim_matches('`').to_owned(), span })
+    }
+
+    /// Reports and takes a name that needs back quotes.
+    pub(super) fn odd_name(&mut self) {
+        let start = self.pos;
+        self.take(is_odd_name_char);
+        let span = self.span(start);
+        let name = span.of(self.text);
+        let message =
+            format!("{} holds other characters than letters, digits and underscores", shown(name));
+        let hint = Hint::edit("Write the name in back quotes.", span, format!("`{name}`"));
+        self.error_hint(Code::Syntax, span, message, hint);
     }
 
     /// Whether `name:` comes next (or `name=`, which is a slip for it).
@@ -197,6 +204,17 @@ impl<'t, 'p> Reader<'t, 'p> {
                     self.pos += c.len_utf8();
                     return Some(names);
                 }
+                Some('=') => {
+                    self.unclosed_at(open, close, self.pos);
+                    return None;
+                }
+                Some(':') => {
+                    let span = self.here();
+                    let message = "Brackets hold names; the sizes stand in `dims`".to_owned();
+                    let hint = Hint::new("Write `x[batch io]` and `dims batch:8 io:4`.");
+                    self.error_hint(Code::Syntax, span, message, hint);
+                    return None;
+                }
                 Some(c) if c.is_ascii_digit() => {
                     self.unexpected("the name of a dimension (`dims` gives the sizes)");
                     return None;
@@ -208,11 +226,20 @@ impl<'t, 'p> Reader<'t, 'p> {
 
     /// Reports a bracket that nothing closes.
     pub(super) fn unclosed(&mut self, open: usize, close: char) {
+        self.unclosed_at(open, close, self.end);
+    }
+
+    /// The same for one that should be closed at a place before the end. What comes before that
+    /// place except for white space and commas stays.
+    fn unclosed_at(&mut self, open: usize, close: char, place: usize) {
         let span = Span::new(open as u32, open as u32 + 1);
-        let end = Span::new(self.end as u32, self.end as u32);
+        let before = &self.text[open + 1..place];
+        let kept = before.trim_end_matches(|c| is_space(c) || c == ',').len();
+        let mend = Span::new((open + 1 + kept) as u32, place as u32);
         let message =
             format!("{} is not closed: a statement ends with its line", shown(span.of(self.text)));
-        let hint = Hint::edit(format!("Add `{close}` at the end of the line."), end, close);
+        let space = if place < self.end { " " } else { "" };
+        let hint = Hint::edit(format!("Add `{close}`."), mend, format!("{close}{space}"));
         self.error_hint(Code::Syntax, span, message, hint);
         self.pos = self.end;
     }

@@ -1,0 +1,22 @@
+//! What several test files use.
+
+use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::exec::session::Session;
+use meshwork_engine::study::Study;
+
+/// A study without errors.
+pub(crate) fn study(text: &str) -> Study {
+    let study = Study::new(text);
+    assert!(!study.has_errors(), "{:#?}\nin\n{text}", study.diagnostics());
+    study
+}
+
+/// A session on one thread.
+pub(crate) fn session(text: &str) -> Session<Alone> {
+    Session::new(&study(text), None, Alone).unwrap()
+}
+
+/// The losses of the first steps.
+pub(crate) fn losses(session: &mut Session<Alone>, steps: usize) -> Vec<f64> {
+    (0..steps).map(|_| session.step().loss.unwrap()).collect()
+}

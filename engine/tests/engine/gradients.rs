@@ -1,0 +1,75 @@
+//! Gradients against finite differences, in 64-bit floats.
+
+use crate::common::study;
+use crate::random::{Kind, model};
+use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::exec::session::Session;
+
+/// Compares grad/NAME of a one-parameter study `body` (which uses `p`) at every element.
+fn compare(body: &str, dims: &str, values: &[f64]) {
+    let text = |values: &[f64], train: &str| {
+        let list: Vec<String> = values.iter().map(f64::to_string).collect();
+        format!("param p[{dims}] init:values({})\n{body}\n{train}", list.join(" "))
+    };
+    let loss = |values: &[f64]| {
+        let study = study(&text(values, "train dtype:f64 steps:1"));
+        Session::new(&study, None, Alone).unwrap().step().loss.unwrap()
+    };
+    let trained = study(&text(values, "train dtype:f64 steps:1"));
+    let mut run = Session::keeping(&trained, None, Alone, &["grad/p".to_owned()]).unwrap();
+    run.step();
+    // A parameter on which the loss does not depend has no gradient node.
+    let gradient = run.value("grad/p").map_or(vec![0.0; values.len()], |w| w.values);
+    for i in 0..values.len() {
+        let h = 1e-5;
+        let moved = |by: f64| {
+            let mut v = values.to_vec();
+            v[i] += by;
+            loss(&v)
+        };
+        let numeric = (moved(h) - moved(-h)) / (2.0 * h);
+        let off = (numeric - gradient[i]).abs() / numeric.abs().max(1.0);
+        assert!(off < 1e-6, "{body}: element {i}: {} but numerically {numeric}", gradient[i]);
+    }
+}
+
+const DIMS: &str = "dims i:3 j:2 k:3\ninput x[j k] init:uniform(0.2 1.5), t[i] init:uniform(-1 1)\n";
+
+#[test]
+fn of_every_function() {
+    let values = [0.7, 1.3, 0.4, 1.9, 0.25, 1.1];
+    let functions = [
+        "relu(p - 1)", "exp(p)", "log(p)", "sqrt(p)", "rsqrt(p)", "square(p)", "abs(p - 1)",
+        "tanh(p)", "sigmoid(p)", "gelu(p)", "silu(p)", "-p", "p + 2", "3 - p", "p * x", "x * p",
+        "p / x", "x / p", "p ^ x", "x ^ p", "p ^ 2", "p ^ 3", "maximum(p, x)", "minimum(x, p)",
+        "select(less(p, 1), square(p), 2 * p)", "p * p", "p / (p + 1)", "p + t", "t * p",
+        "softmax(p, dim:i)", "log_softmax(p, dim:i)", "logsumexp(p, over:i)",
+        "cross_entropy(p, softmax(t, dim:i), dim:i)", "einsum(p, x -> i k)", "einsum(x, p -> k)",
+        "einsum(p, x -> )", "einsum(p, x, t -> k)", "einsum(p -> j)", "einsum(p, p -> i)",
+        "sum(p -> j)", "mean(p, over:j)", "max(p -> i)", "min(p, over:(i j))",
+        "rename(p, i -> k) * x", "mean_square(p, t)", "stop_gradient(p) * p * 0 + p",
+    ];
+    for f in functions {
+        compare(&format!("{DIMS}y = {f}\nloss = sum(square(y + 0.3) * 1.7)"), "i j", &values);
+    }
+}
+
+#[test]
+fn of_random_programs() {
+    for seed in 1000..1030 {
+        let text = model(seed, Kind::Smooth, 5);
+        // One parameter of the random model is checked, under the name p.
+        let line = text.lines().find(|l| l.starts_with("param p2")).unwrap();
+        let dims = line.split(['[', ']']).nth(1).unwrap();
+        let count: usize = dims
+            .split_whitespace()
+            .map(|d| match d { "a" | "e" => 4, "b" => 8, "c" => 2, _ => 6 })
+            .product();
+        if count > 50 {
+            continue;
+        }
+        let body = text.replace(&format!("{line}\n"), "").replace("p2", "p");
+        let values: Vec<f64> = (0..count).map(|i| 0.3 + 0.8 * (i as f64 * 0.37).fract()).collect();
+        compare(&body, dims, &values);
+    }
+}
