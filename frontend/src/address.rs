@@ -14,7 +14,7 @@ use wasm_bindgen::JsValue;
 const SETTLE: Duration = Duration::from_millis(250);
 
 /// What an address asks for.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The study it holds, if it holds one.
     pub text: Option<String>,

@@ -11,7 +11,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{File, Headers, RequestInit, Response};
 
 /// Why a request has no answer to work with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// No server answers: the studio is served as files, the server is down, or the net is.
     Unreachable,

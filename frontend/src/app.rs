@@ -33,7 +33,8 @@ fn first_text() -> String {
     examples::find(FIRST).map_or(String::new(), |e| e.text.to_owned())
 }
 
-fn view_at_start(notice: Option<String>, is_run: bool, newcomer: bool) -> View {
+fn view_at_start(asked: &address::Asked) -> View {
+    let is_run = asked.run.is_some();
     View {
         picked: None,
         hovered: None,
@@ -45,9 +46,9 @@ fn view_at_start(notice: Option<String>, is_run: bool, newcomer: bool) -> View {
         menus: None,
         tab: if is_run { Tab::Run } else { Tab::Pictures },
         theme: theme::remembered(),
-        intro: newcomer && !is_run,
+        intro: theme::is_newcomer() && !is_run,
         help: false,
-        notice,
+        notice: asked.problem.clone(),
     }
 }
 
@@ -56,7 +57,7 @@ fn view_at_start(notice: Option<String>, is_run: bool, newcomer: bool) -> View {
 pub fn App(worker: String) -> impl IntoView {
     let asked = address::read();
     let text = asked.text.clone().unwrap_or_else(first_text);
-    let view = view_at_start(asked.problem.clone(), asked.run.is_some(), theme::is_newcomer());
+    let view = view_at_start(&asked);
     let studio = Studio::new(text, view);
     let runs = Runs::new(worker, asked.run.clone());
     let tip = RwSignal::new(None::<Tip>);

@@ -74,7 +74,8 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
     let study = Study::new(TRAINED);
     let flops = study.totals().map_or(0.0, |t| t.flops_per_processor)
         * study.mesh().processors() as f64;
-    let mut session = Session::new(&study, None, Alone).map_err(|_| "the study does not run")?;
+    let mut session = Session::new(&study, None, Alone)
+        .map_err(|d| format!("the study does not run: {d:?}"))?;
     session.step();
     let begun = now();
     let mut steps = 0.0;

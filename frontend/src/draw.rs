@@ -13,7 +13,7 @@ pub fn svg(scene: &Scene, processors: u64) -> String {
     let mut out = String::with_capacity(scene.marks.len() * 160 + 200);
     let (w, h) = (round(scene.width), round(scene.height));
     let label = escape(&format!("{}. {}", scene.title, scene.description));
-    let _ = write!(
+    _ = write!(
         out,
         "<svg class=\"scene\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" \
          aria-label=\"{label}\">"
@@ -56,23 +56,23 @@ fn push_mark(out: &mut String, mark: &Mark, processors: u64) {
             )
         }
     };
-    let _ = write!(out, "<{element} class=\"{}", mark.tone.class());
+    _ = write!(out, "<{element} class=\"{}", mark.tone.class());
     if let Some(hue) = mark.tone.hue() {
-        let _ = write!(out, " hue-{hue}");
+        _ = write!(out, " hue-{hue}");
     }
-    let _ = write!(out, "\" {geometry}");
+    _ = write!(out, "\" {geometry}");
     if let Tone::Partial(hue) = mark.tone {
-        let _ = write!(out, " fill=\"url(#hatch-{})\"", hue % Tone::SLICE_HUES);
+        _ = write!(out, " fill=\"url(#hatch-{})\"", hue % Tone::SLICE_HUES);
     }
     if !mark.pnums.is_empty() {
-        let _ = write!(out, " data-p=\"{}\"", holders(&mark.pnums, processors));
+        _ = write!(out, " data-p=\"{}\"", holders(&mark.pnums, processors));
     }
     if let Some(tip) = &mark.tip {
-        let _ = write!(out, " data-tip=\"{}\"", escape(tip));
+        _ = write!(out, " data-tip=\"{}\"", escape(tip));
     }
     match &mark.form {
         Form::Text { text, .. } => {
-            let _ = write!(out, ">{}</text>", escape(text));
+            _ = write!(out, ">{}</text>", escape(text));
         }
         Form::Rect { .. } | Form::Polygon(_) | Form::Line(_) => out.push_str("/>"),
     }

@@ -4,7 +4,12 @@
 //! `static/worker.js` calls [`worker_main`]. Files stand in reading order; `state.rs` says how
 //! everything follows from the text and the view state.
 
-#![expect(missing_docs, reason = "the component macro makes public types of its own")]
+#![expect(
+    missing_docs,
+    clippy::needless_pass_by_value,
+    clippy::same_name_method,
+    reason = "the component macro makes types and methods of its own, and owns its props"
+)]
 
 pub mod history;
 pub mod format;

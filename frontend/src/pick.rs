@@ -41,7 +41,7 @@ fn rules(picked: Option<u32>, hovered: Option<&str>) -> Vec<String> {
     let mut selector = String::new();
     for p in holders.split(' ').take(MOST).filter(|p| p.parse::<u32>().is_ok()) {
         let comma = if selector.is_empty() { "" } else { "," };
-        let _ = write!(selector, "{comma}[data-p~=\"{p}\"]");
+        _ = write!(selector, "{comma}[data-p~=\"{p}\"]");
     }
     if !selector.is_empty() {
         out.push(format!("{selector}{{--lit:var(--hovered);--lit-width:2.5px}}"));

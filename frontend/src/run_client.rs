@@ -266,7 +266,7 @@ impl Runs {
                 }
                 self.there.set(Some(run));
                 self.there_log.set(Some(log));
-                self.listen(id);
+                self.listen(&id);
             }
             Err(trouble) if trouble.is_missing() => {
                 self.id.set(None);
@@ -279,8 +279,8 @@ impl Runs {
     }
 
     /// Hears the run's events; the browser takes the stream up again where it broke off.
-    fn listen(self, id: String) {
-        let Ok(stream) = EventSource::new(&api::events_path(&id)) else { return };
+    fn listen(self, id: &str) {
+        let Ok(stream) = EventSource::new(&api::events_path(id)) else { return };
         let on_event = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
             let json = message.data().as_string().unwrap_or_default();
             let Ok(event) = serde_json::from_str::<Event>(&json) else { return };

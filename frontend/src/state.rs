@@ -68,7 +68,7 @@ pub enum Theme {
 }
 
 /// What is picked and what is open.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// The processor picked by a click, lit everywhere.
     pub picked: Option<u32>,

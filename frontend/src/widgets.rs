@@ -38,10 +38,12 @@ pub fn Stepper(
             }
         }
     };
+    let (less_label, more_label) = (format!("Less: {label}"), format!("More: {label}"));
+    let group_label = label.clone();
     view! {
-        <span class="stepper" role="group" aria-label=label.clone()>
+        <span class="stepper" role="group" aria-label=group_label>
             <button
-                aria-label=format!("Less: {label}")
+                aria-label=less_label
                 prop:disabled=move || { value.get() <= 1 }
                 on:click=less
             >
@@ -49,13 +51,13 @@ pub fn Stepper(
             </button>
             <input
                 inputmode="numeric"
-                aria-label=label.clone()
+                aria-label=label
                 autocomplete="off"
                 prop:value=move || value.get().to_string()
                 style:width=move || format!("{}ch", value.get().to_string().len().max(2) + 1)
                 on:change=typed
             />
-            <button aria-label=format!("More: {label}") on:click=more>
+            <button aria-label=more_label on:click=more>
                 {icon(Icon::Plus)}
             </button>
         </span>

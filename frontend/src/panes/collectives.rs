@@ -58,7 +58,7 @@ pub fn Collectives(studio: Studio) -> impl IntoView {
                 }
             >
                 <ol class="collective-list">
-                    {move || listed().into_iter().map(|(i, over, c)| collective(studio, i, over, c)).collect_view()}
+                    {move || listed().into_iter().map(|(i, over, c)| collective(studio, i, over, &c)).collect_view()}
                 </ol>
             </Show>
         </section>
@@ -84,7 +84,7 @@ fn PhaseButton(
     }
 }
 
-fn collective(studio: Studio, i: usize, over: String, c: CollectiveInfo) -> impl IntoView {
+fn collective(studio: Studio, i: usize, over: String, c: &CollectiveInfo) -> impl IntoView + use<> {
     let picked = studio.watch(move |v| v.collective == Some(i));
     let names: Vec<String> = c.tensors.iter().map(ToString::to_string).collect();
     let tensors = names.join(", ");

@@ -20,10 +20,6 @@ pub fn Data(studio: Studio) -> impl IntoView {
         let name = |d: &String| d.split('@').next().unwrap_or_default().to_owned();
         studio.study.with(|s| s.train().data.as_ref().map(name))
     });
-    let take = move |name: &str| {
-        let name = name.to_owned();
-        studio.change(|t| edit::set_option(t, "train", "data", &name));
-    };
     let upload = move |ev: web_sys::Event| {
         let input: HtmlInputElement = event_target(&ev);
         let Some(file) = input.files().and_then(|f| f.get(0)) else { return };
@@ -40,7 +36,7 @@ pub fn Data(studio: Studio) -> impl IntoView {
                         format::plural(info.rows, "row"),
                         target(&info)
                     ))));
-                    take(&info.name);
+                    take(studio, &info.name);
                     load().await;
                 }
                 Err(trouble) => said.set(Some(Err(trouble.message()))),
@@ -68,27 +64,14 @@ pub fn Data(studio: Studio) -> impl IntoView {
                     <button
                         class="table-choice"
                         aria-pressed=move || used.with(|u| u.as_deref() == Some("teacher")).to_string()
-                        on:click=move |_| take("teacher")
+                        on:click=move |_| take(studio, "teacher")
                     >
                         <strong>"teacher"</strong>
                         <span class="muted">"synthetic, of any shape"</span>
                     </button>
                 </li>
                 {move || tables.get().and_then(Result::ok).unwrap_or_default().into_iter().map(|t| {
-                    let name = StoredValue::new(t.name.clone());
-                    view! {
-                        <li>
-                            <button
-                                class="table-choice"
-                                data-tip=t.about.clone()
-                                aria-pressed=move || used.with(|u| u.as_deref() == Some(&name.get_value())).to_string()
-                                on:click=move |_| take(&name.get_value())
-                            >
-                                <strong>{t.name.clone()}</strong>
-                                <span class="muted">{format!("{}, {}, {}", format::plural(t.rows, "row"), format::plural(t.columns.len().saturating_sub(1) as u64, "feature"), target(&t))}</span>
-                            </button>
-                        </li>
-                    }
+                    choice(studio, used, t)
                 }).collect_view()}
             </ul>
             <Show when=move || used.with(Option::is_none)>
@@ -96,6 +79,36 @@ pub fn Data(studio: Studio) -> impl IntoView {
             </Show>
             {move || tables.get().and_then(Result::err).map(|t| view! { <p class="empty">{t.message()}</p> })}
         </section>
+    }
+}
+
+/// Makes a table the one that the study trains on.
+fn take(studio: Studio, name: &str) {
+    studio.change(|t| edit::set_option(t, "train", "data", name));
+}
+
+fn choice(studio: Studio, used: Memo<Option<String>>, t: TableInfo) -> impl IntoView {
+    let features = t.columns.len().saturating_sub(1) as u64;
+    let about = format!(
+        "{}, {}, {}",
+        format::plural(t.rows, "row"),
+        format::plural(features, "feature"),
+        target(&t)
+    );
+    let name = StoredValue::new(t.name.clone());
+    let is_it = move || name.with_value(|n| used.with(|u| u.as_ref() == Some(n))).to_string();
+    view! {
+        <li>
+            <button
+                class="table-choice"
+                data-tip=t.about
+                aria-pressed=is_it
+                on:click=move |_| name.with_value(|n| take(studio, n))
+            >
+                <strong>{t.name}</strong>
+                <span class="muted">{about}</span>
+            </button>
+        </li>
     }
 }
 

@@ -319,7 +319,8 @@ fn RuleMenu(
                     .into_iter()
                     .map(|c| {
                         let is_it = c == now;
-                        view! { <option value=c.clone() selected=is_it>{format!("over {c}")}</option> }
+                        let words = format!("over {c}");
+                        view! { <option value=c selected=is_it>{words}</option> }
                     })
                     .collect_view()
             }}

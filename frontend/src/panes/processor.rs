@@ -38,7 +38,11 @@ pub fn Processors(studio: Studio) -> impl IntoView {
     };
     let on_key = move |ev: KeyboardEvent| {
         let picked = studio.view.with_untracked(|v| v.picked);
-        let Some(to) = mesh.with_untracked(|m| moved(m, picked, &ev.key())) else { return };
+        let to = match mesh.with_untracked(|m| moved(m, picked, &ev.key())) {
+            Move::To(p) => Some(p),
+            Move::Off => None,
+            Move::Stay => return,
+        };
         ev.prevent_default();
         studio.view.update(|v| v.picked = to);
     };
@@ -65,8 +69,19 @@ pub fn Processors(studio: Studio) -> impl IntoView {
     }
 }
 
-/// The processor that a key leads to; `None` for keys that lead nowhere.
-fn moved(mesh: &Mesh, picked: Option<u32>, key: &str) -> Option<Option<u32>> {
+/// Where a key leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Move {
+    /// To a processor.
+    To(u32),
+    /// Away from all of them.
+    Off,
+    /// Nowhere: the key means something else.
+    Stay,
+}
+
+/// Where a key leads from the picked processor.
+fn moved(mesh: &Mesh, picked: Option<u32>, key: &str) -> Move {
     let rank = mesh.dims().len();
     let (back, step) = match key {
         "ArrowRight" => (1, true),
@@ -75,19 +90,19 @@ fn moved(mesh: &Mesh, picked: Option<u32>, key: &str) -> Option<Option<u32>> {
         "ArrowUp" => (2, false),
         "PageDown" => (3, true),
         "PageUp" => (3, false),
-        "Home" => return Some(Some(0)),
-        "End" => return Some(Some(mesh.processors() as u32 - 1)),
-        "Escape" => return Some(None),
-        _ => return None,
+        "Home" => return Move::To(0),
+        "End" => return Move::To(mesh.processors() as u32 - 1),
+        "Escape" => return Move::Off,
+        _ => return Move::Stay,
     };
     let Some(pnum) = picked.filter(|&p| u64::from(p) < mesh.processors()) else {
-        return Some(Some(0));
+        return Move::To(0);
     };
-    let axis = rank.checked_sub(back)?;
+    let Some(axis) = rank.checked_sub(back) else { return Move::Stay };
     let mut coords = mesh.coords(Pnum(pnum));
     let size = mesh.dims()[axis].size;
     coords[axis] = if step { (coords[axis] + 1) % size } else { (coords[axis] + size - 1) % size };
-    Some(mesh.pnum(&coords).map(|p| p.0))
+    mesh.pnum(&coords).map_or(Move::Stay, |p| Move::To(p.0))
 }
 
 #[component]
@@ -169,21 +184,21 @@ fn slice(study: &Study, tensor: &TensorInfo, pnum: Pnum) -> Option<(String, Stri
 
 #[cfg(test)]
 mod tests {
-    use super::moved;
+    use super::{Move, moved};
     use meshwork_engine::layout::mesh::{Mesh, MeshDim};
 
     #[test]
     fn arrows_walk_along_the_mesh_and_wrap() {
         let dim = |name: &str, size| MeshDim { name: name.into(), size };
         let mesh = Mesh::new(vec![dim("rows", 2), dim("cols", 3)]).unwrap();
-        assert_eq!(moved(&mesh, None, "ArrowRight"), Some(Some(0)));
-        assert_eq!(moved(&mesh, Some(2), "ArrowRight"), Some(Some(0)));
-        assert_eq!(moved(&mesh, Some(1), "ArrowDown"), Some(Some(4)));
-        assert_eq!(moved(&mesh, Some(0), "ArrowLeft"), Some(Some(2)));
-        assert_eq!(moved(&mesh, Some(3), "End"), Some(Some(5)));
-        assert_eq!(moved(&mesh, Some(3), "Escape"), Some(None));
-        assert_eq!(moved(&mesh, Some(3), "PageDown"), None);
-        assert_eq!(moved(&mesh, Some(3), "a"), None);
-        assert_eq!(moved(&mesh, Some(99), "ArrowLeft"), Some(Some(0)));
+        assert_eq!(moved(&mesh, None, "ArrowRight"), Move::To(0));
+        assert_eq!(moved(&mesh, Some(2), "ArrowRight"), Move::To(0));
+        assert_eq!(moved(&mesh, Some(1), "ArrowDown"), Move::To(4));
+        assert_eq!(moved(&mesh, Some(0), "ArrowLeft"), Move::To(2));
+        assert_eq!(moved(&mesh, Some(3), "End"), Move::To(5));
+        assert_eq!(moved(&mesh, Some(3), "Escape"), Move::Off);
+        assert_eq!(moved(&mesh, Some(3), "PageDown"), Move::Stay);
+        assert_eq!(moved(&mesh, Some(3), "a"), Move::Stay);
+        assert_eq!(moved(&mesh, Some(99), "ArrowLeft"), Move::To(0));
     }
 }

@@ -18,9 +18,8 @@ pub fn RunPanel(studio: Studio, runs: Runs) -> impl IntoView {
     let asked = RwSignal::new(None::<u64>);
     let stated = Memo::new(move |_| studio.study.with(|s| s.train().steps));
     let steps = Memo::new(move |_| match (asked.get(), stated.get()) {
-        (Some(n), _) => n,
         (None, 0) => DEFAULT_STEPS,
-        (None, n) => n,
+        (Some(n), _) | (None, n) => n,
     });
     // another number in the text counts more than what was asked for before
     Effect::new(move |_| {
@@ -106,7 +105,7 @@ fn Here(studio: Studio, runs: Runs) -> impl IntoView {
 pub fn RunView(log: Signal<RunLog>, label: &'static str) -> impl IntoView {
     let done = Memo::new(move |_| log.with(RunLog::done));
     let percent = move || log.with(|l| 100.0 * done.get() as f64 / l.steps.max(1) as f64);
-    let status = move || log.with(|l| status(l));
+    let status = move || log.with(status);
     view! {
         <p class=move || format!("run-status {}", log.with(|l| tone(l.end.as_ref())))>
             {move || log.with(|l| match l.end {
