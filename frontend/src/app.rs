@@ -59,7 +59,7 @@ pub fn App(worker: String) -> impl IntoView {
     let text = asked.text.clone().unwrap_or_else(first_text);
     let view = view_at_start(&asked);
     let studio = Studio::new(text, view);
-    let runs = Runs::new(worker, asked.run.clone());
+    let runs = Runs::new(worker, &asked);
     let tip = RwSignal::new(None::<Tip>);
     if asked.text.is_none() && asked.stored.is_some() {
         address::open(studio, runs.id, asked);

@@ -93,6 +93,8 @@ impl RunLog {
 #[derive(Debug, Clone, Copy)]
 pub struct Runs {
     script: StoredValue<String>,
+    /// The address named a run and no study: the run's study is to be shown.
+    adopts: StoredValue<bool>,
     worker: StoredValue<Option<Worker>, LocalStorage>,
     stream: StoredValue<Option<EventSource>, LocalStorage>,
     /// What the run in this browser has said.
@@ -111,9 +113,11 @@ pub struct Runs {
 
 impl Runs {
     /// No runs yet; `script` is the address of the worker's script.
-    pub fn new(script: String, id: Option<String>) -> Self {
+    pub fn new(script: String, asked: &address::Asked) -> Self {
+        let id = asked.run.clone();
         Self {
             script: StoredValue::new(script),
+            adopts: StoredValue::new(asked.text.is_none() && id.is_some()),
             worker: StoredValue::new_local(None),
             stream: StoredValue::new_local(None),
             here: RwSignal::new(None),
@@ -256,7 +260,8 @@ impl Runs {
     async fn look_at(self, studio: Studio, id: String) {
         match api::run(&id).await {
             Ok(run) => {
-                if address::read().text.is_none() {
+                if self.adopts.get_value() {
+                    self.adopts.set_value(false);
                     let text = run.text.clone();
                     studio.change(|_| text);
                 }

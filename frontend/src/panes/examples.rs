@@ -4,6 +4,7 @@
 use crate::icons::{Icon, icon};
 use crate::state::{Studio, Tab};
 use crate::theme;
+use leptos::html::Button;
 use leptos::prelude::*;
 use meshwork_engine::examples::{ALL, Example};
 
@@ -24,14 +25,23 @@ pub fn ExamplesMenu(studio: Studio) -> impl IntoView {
     let is_open = RwSignal::new(false);
     let now = move |e: &'static Example| studio.text.with(|t| t == e.text);
     let close = move || is_open.set(false);
+    let button = NodeRef::<Button>::new();
+    let escape = move || {
+        if is_open.get_untracked() && let Some(button) = button.get_untracked() {
+            close();
+            // a shown button takes the focus
+            drop(button.focus());
+        }
+    };
     view! {
         <div
             class="menu"
-            on:keydown=move |ev| if ev.key() == "Escape" { close() }
+            on:keydown=move |ev| if ev.key() == "Escape" { escape() }
             on:focusout=move |ev| if left(&ev) { close() }
         >
             <button
                 class="menu-button"
+                node_ref=button
                 aria-expanded=move || is_open.get().to_string()
                 aria-controls="examples-menu"
                 on:click=move |_| is_open.update(|o| *o = !*o)
