@@ -12,6 +12,13 @@
 //! In a text `␀` stands for a NUL character and `␍` for a carriage return. `BLESS=1 cargo test
 //! --test spec_corpus` writes what is reported now; read the difference before keeping it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "helpers of tests; the corpus is read from files"
+)]
+
 use meshwork_engine::diag::{Code, Diagnostic, place};
 use meshwork_engine::spec::{ast::Stmt, edit, parse::parse, print, spans::strip_spans};
 use std::collections::BTreeSet;

@@ -137,6 +137,15 @@ fn set_rules_that_stand_several_times() {
 }
 
 #[test]
+fn removing_a_pair_makes_no_new_one() {
+    check_rule("layout b: b:x c\n", "b", &[], "layout b:, c\n");
+    check_rule("layout b:x = c\n", "b", &[], "layout ,= c\n");
+    check_rule("layout c b:x :d\n", "b", &[], "layout c, :d\n");
+    let after = set_option("train rate: rate:1 2\n", "train", "rate", "");
+    assert_eq!(after, "train rate:, 2\n");
+}
+
+#[test]
 fn set_sizes() {
     let check = |text: &str, dim, size, after: &str| assert_eq!(set_size(text, dim, size), after);
     check("dims  batch:8, io:4 # c\n", "io", 16, "dims  batch:8, io:16 # c\n");
@@ -150,6 +159,8 @@ fn set_sizes() {
     check("model mlp hidden:(64 32)\n", "hidden2", 16, "model mlp hidden:(64 16)\n");
     check("model mlp hidden:(64 32)\n", "hidden3", 16, "model mlp hidden:(64 32) hidden3:16\n");
     check("model mlp depth:3 hidden:8 out:1\n", "hidden1", 16, "model mlp hidden:(16 8 8) out:1\n");
+    check("model mlp hidden:8 depth:3\n", "hidden1", 8, "model mlp hidden:8 depth:3\n");
+    check("model mlp depth:3 out:1\n", "hidden1", 8, "model mlp depth:3 hidden:8 out:1\n");
     check("mesh a:2\ninput x[b]\n", "b", 16, "mesh a:2\ndims b:16\ninput x[b]\n");
     check("mesh a:2\n", "b", 0, "mesh a:2\n");
     check("mesh a:2\n", "b`", 1, "mesh a:2\n");

@@ -1,5 +1,7 @@
 //! Links: every version ever released keeps opening, and what is no link says why.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use meshwork_engine::diag::Code;
 use meshwork_engine::examples;
 use meshwork_engine::spec::parse::parse;

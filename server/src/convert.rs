@@ -101,7 +101,8 @@ fn dims(shape: &Shape) -> Vec<(String, u64)> {
 
 /// What the held-out rows say after so many steps.
 pub fn validation(step: u64, v: &data::Validation) -> Event {
-    Event::Validation { step, loss: v.loss, accuracy: v.accuracy, error: v.error }
+    let error = v.error.filter(|e| e.is_finite());
+    Event::Validation { step, loss: v.loss, accuracy: v.accuracy, error }
 }
 
 /// A whole tensor.

@@ -28,7 +28,7 @@ pub async fn check(
 }
 
 fn judge(method: &Method, headers: &HeaderMap, hosts: Option<&[String]>) -> Result<(), Problem> {
-    let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+    let text = |name| headers.get(name)?.to_str().ok();
     let host = text(header::HOST);
     if let (Some(host), Some(allowed)) = (host, hosts) {
         let name = without_port(host);
@@ -61,24 +61,24 @@ fn without_port(host: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn judged(method: Method, headers: &[(&'static str, &'static str)]) -> bool {
+    fn judged(method: &Method, headers: &[(&'static str, &'static str)]) -> bool {
         let map = headers.iter().map(|&(n, v)| (n.parse().unwrap(), v.parse().unwrap()));
         let map: HeaderMap = map.collect();
         let hosts = LOOPBACK.map(str::to_owned);
-        judge(&method, &map, Some(&hosts)).is_ok()
+        judge(method, &map, Some(&hosts)).is_ok()
     }
 
     #[test]
     fn pages_of_other_sites_are_turned_away() {
         let own = [("host", "127.0.0.1:8080"), ("origin", "http://127.0.0.1:8080")];
-        assert!(judged(Method::POST, &own));
-        assert!(judged(Method::POST, &[("host", "127.0.0.1:8080")]), "no page: curl");
-        assert!(judged(Method::GET, &[("host", "[::1]:8080"), ("origin", "http://evil.test")]));
+        assert!(judged(&Method::POST, &own));
+        assert!(judged(&Method::POST, &[("host", "127.0.0.1:8080")]), "no page: curl");
+        assert!(judged(&Method::GET, &[("host", "[::1]:8080"), ("origin", "http://evil.test")]));
         for origin in ["http://evil.test", "http://127.0.0.1:9999", "null"] {
-            assert!(!judged(Method::POST, &[("host", "127.0.0.1:8080"), ("origin", origin)]));
+            assert!(!judged(&Method::POST, &[("host", "127.0.0.1:8080"), ("origin", origin)]));
         }
         let rebound = [("host", "evil.test:8080"), ("origin", "http://evil.test:8080")];
-        assert!(!judged(Method::POST, &rebound));
-        assert!(!judged(Method::GET, &rebound), "not even to read");
+        assert!(!judged(&Method::POST, &rebound));
+        assert!(!judged(&Method::GET, &rebound), "not even to read");
     }
 }

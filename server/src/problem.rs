@@ -23,7 +23,7 @@ pub enum Problem {
     /// The body is longer than the address takes.
     TooLarge(String),
     /// The run would need more memory than the server may use.
-    TooMuchMemory(String),
+    TooMuchMemory(Vec<Diagnostic>),
     /// The body is of a kind that the address does not read.
     MediaType(String),
     /// The request comes from a page of another site.
@@ -88,7 +88,6 @@ impl Problem {
             Self::NotFound(detail)
             | Self::BadRequest(detail)
             | Self::TooLarge(detail)
-            | Self::TooMuchMemory(detail)
             | Self::MediaType(detail)
             | Self::CrossOrigin(detail)
             | Self::Conflict(detail)
@@ -96,7 +95,9 @@ impl Problem {
             Self::MethodNotAllowed => {
                 ("See /api/v1/openapi.json for what the address knows.".to_owned(), Vec::new())
             }
-            Self::BadStudy(list) | Self::BadTable(list) => (summary(&list), list),
+            Self::BadStudy(list) | Self::BadTable(list) | Self::TooMuchMemory(list) => {
+                (summary(&list), list)
+            }
             Self::Internal => {
                 let detail = "The server's log says what. Please report it with the request.";
                 (detail.to_owned(), Vec::new())
@@ -124,7 +125,7 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     match errors().count() - 1 {
         0 => {}
         1 => text.push_str(" (and one more error)"),
-        more => text.push_str(&format!(" (and {more} more errors)")),
+        more => text.extend([" (and ", &more.to_string(), " more errors)"]),
     }
     text
 }

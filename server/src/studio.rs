@@ -3,12 +3,17 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rust_embed::{EmbeddedFile, RustEmbed};
+use files::Files;
+use rust_embed::EmbeddedFile;
 use std::fmt::Write as _;
 
-#[derive(RustEmbed)]
-#[folder = "../target/studio/"]
-struct Files;
+#[expect(clippy::same_name_method, reason = "the derive gives methods and a trait of one name")]
+mod files {
+    /// The files of `target/studio/`.
+    #[derive(Debug, rust_embed::RustEmbed)]
+    #[folder = "../target/studio/"]
+    pub(super) struct Files;
+}
 
 /// What the page may do: run its own scripts and WebAssembly, in workers too, and talk to this
 /// server. Styles may be set by scripts.
@@ -68,10 +73,10 @@ fn smallest(
 ) -> (EmbeddedFile, Option<&'static str>) {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or("");
     for (ending, encoding) in [("br", "br"), ("gz", "gzip")] {
-        if accepts(accepted, encoding) {
-            if let Some(file) = Files::get(&format!("{name}.{ending}")) {
-                return (file, Some(encoding));
-            }
+        if accepts(accepted, encoding)
+            && let Some(file) = Files::get(&format!("{name}.{ending}"))
+        {
+            return (file, Some(encoding));
         }
     }
     (plain, None)

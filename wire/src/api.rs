@@ -97,6 +97,10 @@ impl RunState {
         [Self::Queued, Self::Running, Self::Done, Self::Diverged, Self::Cancelled, Self::Failed];
 
     /// `queued`, `running`, …
+    #[cfg_attr(
+        feature = "schema",
+        expect(clippy::same_name_method, reason = "the name of the schema is another matter")
+    )]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queued => "queued",

@@ -88,6 +88,7 @@ pub struct Collective {
 /// Sums over one step, per processor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[expect(clippy::struct_field_names, reason = "the names of the JSON's keys")]
 pub struct Totals {
     /// Floating point operations.
     pub flops_per_processor: f64,

@@ -34,7 +34,7 @@ pub enum Event {
         name: String,
         /// Its dimensions: name and size.
         dims: Vec<(String, u64)>,
-        /// Its elements, row-major.
+        /// Its elements, row-major; JSON has `null` for those that are no finite number.
         values: Vec<f64>,
     },
     /// The run is over and went well.
@@ -81,6 +81,10 @@ pub enum Event {
 
 impl Event {
     /// The tag: `step`, `validation`, `value`, `done`, …; the name of the server-sent event.
+    #[cfg_attr(
+        feature = "schema",
+        expect(clippy::same_name_method, reason = "the name of the schema is another matter")
+    )]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Step { .. } => "step",

@@ -41,7 +41,6 @@ fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::duration;
-    use std::sync::OnceLock;
     use std::time::Duration;
 
     #[test]

@@ -44,7 +44,12 @@ pub(crate) fn browser_only(options: &[&str]) -> Result<()> {
 /// Writes the files that golden tests compare with anew.
 pub(crate) fn bless() -> Result<()> {
     say::step("Writing golden files anew", "about 1 min");
-    sh::run(sh::cargo().args(["test", "--quiet"]).env("MESHWORK_BLESS", "1"))?;
+    sh::run(
+        sh::cargo()
+            .args(["test", "--quiet"])
+            .env("MESHWORK_BLESS", "1")
+            .env("INSTA_UPDATE", "always"),
+    )?;
     say::note("look at `git diff` before you commit");
     Ok(())
 }

@@ -17,6 +17,8 @@ const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/Cargo.lock";
 const DEBIAN_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 /// The oldest compiler that can build the workspace (its `rust-version`).
 const OLDEST: (u32, u32) = (1, 95);
+/// How its folders in the cache begin.
+const LIBRARY: &str = "wasm-std-";
 /// Goes up when the way the library is built changes.
 const RECIPE: u32 = 1;
 
@@ -99,10 +101,17 @@ fn debian() -> Result<Toolchain> {
     })?;
     let linker = linker()?;
     let name = hash::hex([about.as_bytes()]);
-    let home = cache()?.join(format!("wasm-std-{name}-{RECIPE}"));
+    let cache = cache()?;
+    let home = cache.join(format!("{LIBRARY}{name}-{RECIPE}"));
     let built = home.join("identity");
     if !built.exists() {
-        build_std(&home, &linker)?;
+        // one at a time: who comes second finds it done
+        files::write(&cache.join("lock"), "")?;
+        let lock = fs::File::open(cache.join("lock"))?;
+        lock.lock().context("waiting for another build of the WASM library")?;
+        if !built.exists() {
+            build_std(&cache, &home, &linker)?;
+        }
     }
     let identity = files::text(&built)?;
     Ok(Toolchain {
@@ -141,17 +150,20 @@ fn cache() -> Result<PathBuf> {
 }
 
 /// Builds the standard library from Debian's sources into `home`, which is a sysroot afterwards.
-fn build_std(home: &Path, linker: &Path) -> Result<()> {
+/// Those of other versions of the compiler go.
+fn build_std(cache: &Path, home: &Path, linker: &Path) -> Result<()> {
     say::step("Building Rust's standard library for WASM", "about 1 min, once on this machine");
-    let work = home.with_extension(format!("building-{}", std::process::id()));
-    let made = build_std_in(&work, linker).and_then(|()| {
-        // another build may have been quicker: its result is as good
-        if fs::rename(work.join("sysroot"), home).is_err() && !home.join("identity").exists() {
-            bail!("could not move the library to {}", home.display());
+    // a build that was interrupted goes on where it was
+    let work = cache.join("building");
+    build_std_in(&work, linker)?;
+    for old in files::list(cache)? {
+        if files::name(&old).starts_with(LIBRARY) {
+            files::remove_folder(&old)?;
         }
-        Ok(())
-    });
-    made.and(files::remove_folder(&work))
+    }
+    fs::rename(work.join("sysroot"), home)
+        .with_context(|| format!("moving the library to {}", home.display()))?;
+    files::remove_folder(&work)
 }
 
 fn build_std_in(work: &Path, linker: &Path) -> Result<()> {
@@ -171,6 +183,7 @@ fn build_std_in(work: &Path, linker: &Path) -> Result<()> {
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS"),
     )?;
+    files::remove_folder(&work.join("sysroot"))?;
     let rustlib = work.join("sysroot/lib/rustlib");
     let lib = rustlib.join(TARGET).join("lib");
     fs::create_dir_all(&lib)?;

@@ -89,7 +89,7 @@ pub enum Stmt {
 }
 
 /// `name:8`
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     /// The name.
     pub name: Ident,
@@ -102,7 +102,7 @@ pub struct Pair {
 }
 
 /// `batch:rows+cols`
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulePair {
     /// The tensor dimension.
     pub dim: Ident,
@@ -146,13 +146,13 @@ pub enum OptValue {
     /// `adam`, `NAME@HASH`, `2bp`: anything that is no number, list or call
     Word(String),
     /// `(64 32)`
-    List(Vec<OptValue>),
+    List(Vec<Self>),
     /// `hash(seed:3 scale:0.05)`, `values(1 2 3)`, `normal(0 0.1)`
     Call {
         /// What is called.
         name: String,
         /// The positional values.
-        args: Vec<OptValue>,
+        args: Vec<Self>,
         /// The `key:value` ones.
         options: Vec<Opt>,
     },

@@ -5,7 +5,7 @@
 //! (empty, or with a back quote or a line break in it) does not come from a text.
 
 use super::ast::{
-    BinaryOp, Call, Decl, Expr, ExprKind, Ident, Opt, OptValue, Pair, RulePair, Spec, Stmt,
+    BinaryOp, Call, Decl, Expr, ExprKind, Ident, Item, Opt, OptValue, Pair, RulePair, Spec, Stmt,
 };
 use super::lex::{is_bare_word, is_space, write_name};
 use super::parse;
@@ -15,15 +15,7 @@ pub fn print(spec: &Spec) -> String {
     let mut out = String::new();
     let mut depth = 0;
     for item in &spec.items {
-        line(&mut out, &mut depth, &item.stmt, |out| {
-            statement(out, &item.stmt);
-            if let Some(comment) = &item.comment {
-                if !matches!(item.stmt, Stmt::Blank) {
-                    out.push(' ');
-                }
-                out.push_str(comment);
-            }
-        });
+        line(&mut out, &mut depth, &item.stmt, |out| write_item(out, item));
     }
     out
 }
@@ -41,14 +33,8 @@ pub fn fmt(text: &str) -> String {
         line(&mut out, &mut depth, &item.stmt, |out| {
             if *broken {
                 out.push_str(item.span.of(text).trim_matches(is_space));
-                return;
-            }
-            statement(out, &item.stmt);
-            if let Some(comment) = &item.comment {
-                if !matches!(item.stmt, Stmt::Blank) {
-                    out.push(' ');
-                }
-                out.push_str(comment);
+            } else {
+                write_item(out, item);
             }
         });
     }
@@ -72,6 +58,16 @@ fn line(out: &mut String, depth: &mut usize, stmt: &Stmt, write: impl FnOnce(&mu
     out.push('\n');
     if matches!(stmt, Stmt::Block { .. }) {
         *depth += 1;
+    }
+}
+
+fn write_item(out: &mut String, item: &Item) {
+    statement(out, &item.stmt);
+    if let Some(comment) = &item.comment {
+        if !matches!(item.stmt, Stmt::Blank) {
+            out.push(' ');
+        }
+        out.push_str(comment);
     }
 }
 

@@ -157,7 +157,7 @@ fn plus_to_space(key: &str, value: &str) -> String {
 
 /// Replaces `%XX`; a `%` that no two digits follow stays.
 fn percent_decode(text: &str) -> Result<String, Diagnostic> {
-    let hex = |b: Option<&u8>| b.and_then(|&b| (b as char).to_digit(16));
+    let hex = |b: Option<&u8>| (*b? as char).to_digit(16);
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -15,7 +15,10 @@ const CASES: u64 = 400;
 
 fn names(study: &Study) -> Vec<String> {
     let nodes = study.graph().nodes().iter();
-    nodes.filter(|n| n.is_named || n.name.starts_with("grad/")).map(|n| n.name.to_string()).collect()
+    nodes
+        .filter(|n| n.is_named || n.name.starts_with("grad/"))
+        .map(|n| n.name.to_string())
+        .collect()
 }
 
 fn run(study: &Study, steps: usize) -> Session<Alone> {
@@ -43,7 +46,15 @@ fn whole_numbers_are_equal_exactly() {
         collectives += study.collectives().len();
         let (on_mesh, alone) = (run(&study, 1), run(&study.alone(), 1));
         for name in names(&study) {
-            let get = |s: &Session<Alone>| s.value(&name).unwrap_or_else(|| panic!("seed {seed}: {name} in\n{}\n{}", s.study().text(), s.study().listing().unwrap()));
+            let get = |s: &Session<Alone>| {
+                s.value(&name).unwrap_or_else(|| {
+                    panic!(
+                        "seed {seed}: {name} in\n{}\n{}",
+                        s.study().text(),
+                        s.study().listing().unwrap()
+                    )
+                })
+            };
             let (a, b) = (get(&on_mesh), get(&alone));
             assert_eq!(a, b, "seed {seed}: {name} in\n{}", study.text());
         }
@@ -55,7 +66,8 @@ fn whole_numbers_are_equal_exactly() {
 #[test]
 fn smooth_programs_are_equal_within_rounding() {
     for seed in 0..CASES / 2 {
-        let text = model(seed, Kind::Smooth, 6) + "train optimizer:adam rate:0.01 steps:3 dtype:f64\n";
+        let text =
+            model(seed, Kind::Smooth, 6) + "train optimizer:adam rate:0.01 steps:3 dtype:f64\n";
         let study = laid_out(seed, &text);
         check_all(&study);
         let (on_mesh, alone) = (run(&study, 3), run(&study.alone(), 3));
@@ -84,7 +96,11 @@ fn any_number_of_threads_gives_the_same_bits_and_the_tallied_peak() {
             for name in alone.parameters() {
                 let (a, b) = (alone.value(&name).unwrap(), many.value(&name).unwrap());
                 let bits = |w: &[f64]| w.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-                assert_eq!(bits(&a.values), bits(&b.values), "seed {seed}, {threads} threads: {name}");
+                assert_eq!(
+                    bits(&a.values),
+                    bits(&b.values),
+                    "seed {seed}, {threads} threads: {name}"
+                );
             }
         }
         let tally = Tally::of(study.program().unwrap());

@@ -1,7 +1,6 @@
 //! The reference runs of W1 (JAX and PyTorch in 64-bit floats): loss curves in every layout, and
 //! gradients element by element at a small size.
 
-
 use crate::common::{losses, session, study};
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::exec::session::{Session, difference};
@@ -61,7 +60,8 @@ fn the_closed_form_of_initial_values() {
         for (k, expected) in numbers(&t["first4"]).iter().enumerate() {
             assert_eq!(hash_value(k as u32, seed, scale), *expected, "{name}[{k}]");
         }
-        let count: u64 = t["shape"].as_array().unwrap().iter().map(|s| s.as_u64().unwrap()).product();
+        let count: u64 =
+            t["shape"].as_array().unwrap().iter().map(|s| s.as_u64().unwrap()).product();
         assert_eq!(hash_value(count as u32 - 1, seed, scale), t["last"].as_f64().unwrap());
     }
 }

@@ -33,21 +33,59 @@ fn compare(body: &str, dims: &str, values: &[f64]) {
     }
 }
 
-const DIMS: &str = "dims i:3 j:2 k:3\ninput x[j k] init:uniform(0.2 1.5), t[i] init:uniform(-1 1)\n";
+const DIMS: &str =
+    "dims i:3 j:2 k:3\ninput x[j k] init:uniform(0.2 1.5), t[i] init:uniform(-1 1)\n";
 
 #[test]
 fn of_every_function() {
     let values = [0.7, 1.3, 0.4, 1.9, 0.25, 1.1];
     let functions = [
-        "relu(p - 1)", "exp(p)", "log(p)", "sqrt(p)", "rsqrt(p)", "square(p)", "abs(p - 1)",
-        "tanh(p)", "sigmoid(p)", "gelu(p)", "silu(p)", "-p", "p + 2", "3 - p", "p * x", "x * p",
-        "p / x", "x / p", "p ^ x", "x ^ p", "p ^ 2", "p ^ 3", "maximum(p, x)", "minimum(x, p)",
-        "select(less(p, 1), square(p), 2 * p)", "p * p", "p / (p + 1)", "p + t", "t * p",
-        "softmax(p, dim:i)", "log_softmax(p, dim:i)", "logsumexp(p, over:i)",
-        "cross_entropy(p, softmax(t, dim:i), dim:i)", "einsum(p, x -> i k)", "einsum(x, p -> k)",
-        "einsum(p, x -> )", "einsum(p, x, t -> k)", "einsum(p -> j)", "einsum(p, p -> i)",
-        "sum(p -> j)", "mean(p, over:j)", "max(p -> i)", "min(p, over:(i j))",
-        "rename(p, i -> k) * x", "mean_square(p, t)", "stop_gradient(p) * p * 0 + p",
+        "relu(p - 1)",
+        "exp(p)",
+        "log(p)",
+        "sqrt(p)",
+        "rsqrt(p)",
+        "square(p)",
+        "abs(p - 1)",
+        "tanh(p)",
+        "sigmoid(p)",
+        "gelu(p)",
+        "silu(p)",
+        "-p",
+        "p + 2",
+        "3 - p",
+        "p * x",
+        "x * p",
+        "p / x",
+        "x / p",
+        "p ^ x",
+        "x ^ p",
+        "p ^ 2",
+        "p ^ 3",
+        "maximum(p, x)",
+        "minimum(x, p)",
+        "select(less(p, 1), square(p), 2 * p)",
+        "p * p",
+        "p / (p + 1)",
+        "p + t",
+        "t * p",
+        "softmax(p, dim:i)",
+        "log_softmax(p, dim:i)",
+        "logsumexp(p, over:i)",
+        "cross_entropy(p, softmax(t, dim:i), dim:i)",
+        "einsum(p, x -> i k)",
+        "einsum(x, p -> k)",
+        "einsum(p, x -> )",
+        "einsum(p, x, t -> k)",
+        "einsum(p -> j)",
+        "einsum(p, p -> i)",
+        "sum(p -> j)",
+        "mean(p, over:j)",
+        "max(p -> i)",
+        "min(p, over:(i j))",
+        "rename(p, i -> k) * x",
+        "mean_square(p, t)",
+        "stop_gradient(p) * p * 0 + p",
     ];
     for f in functions {
         compare(&format!("{DIMS}y = {f}\nloss = sum(square(y + 0.3) * 1.7)"), "i j", &values);
@@ -63,7 +101,12 @@ fn of_random_programs() {
         let dims = line.split(['[', ']']).nth(1).unwrap();
         let count: usize = dims
             .split_whitespace()
-            .map(|d| match d { "a" | "e" => 4, "b" => 8, "c" => 2, _ => 6 })
+            .map(|d| match d {
+                "a" | "e" => 4,
+                "b" => 8,
+                "c" => 2,
+                _ => 6,
+            })
             .product();
         if count > 50 {
             continue;

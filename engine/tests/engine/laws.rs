@@ -13,10 +13,10 @@ const SIZES: [u64; 4] = [12, 24, 8, 6];
 
 fn mesh() -> impl Strategy<Value = Mesh> {
     proptest::collection::vec(1_u64..4, 0..4).prop_map(|sizes| {
-        let dims = sizes.iter().enumerate().map(|(i, &size)| MeshDim {
-            name: format!("m{i}").into(),
-            size,
-        });
+        let dims = sizes
+            .iter()
+            .enumerate()
+            .map(|(i, &size)| MeshDim { name: format!("m{i}").into(), size });
         Mesh::new(dims.collect()).unwrap()
     })
 }
@@ -197,7 +197,8 @@ fn the_table_of_relayouts() {
     let kinds = |from: TensorLayout, to: TensorLayout| -> Vec<&'static str> {
         relayout(&from, &to, &shape, &mesh).iter().map(|c| c.kind.name()).collect()
     };
-    let (whole, rows, cols, partial) = (make(None, false), make(Some(0), false), make(Some(1), false), make(None, true));
+    let (whole, rows, cols, partial) =
+        (make(None, false), make(Some(0), false), make(Some(1), false), make(None, true));
     assert_eq!(kinds(whole.clone(), rows.clone()), ["allsplit"]);
     assert_eq!(kinds(rows.clone(), whole.clone()), ["allgather"]);
     assert_eq!(kinds(rows.clone(), cols.clone()), ["alltoall"]);

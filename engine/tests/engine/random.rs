@@ -100,14 +100,20 @@ pub(crate) fn model(seed: u64, kind: Kind, length: usize) -> String {
 
 fn value(random: &mut Random, kind: Kind, tensors: &[Tensor]) -> (String, Vec<usize>) {
     let recent = tensors.len().saturating_sub(4);
-    let x = if random.chance(0.6) { &tensors[recent + random.below(tensors.len() - recent)] } else { random.pick(tensors) };
+    let x = if random.chance(0.6) {
+        &tensors[recent + random.below(tensors.len() - recent)]
+    } else {
+        random.pick(tensors)
+    };
     let y = random.pick(tensors);
     let mut union = x.dims.clone();
     union.extend(y.dims.iter().filter(|d| !x.dims.contains(d)));
-    let both = |op: &str| (format!("{} {op} {}", x.name, y.name), {
-        let wider = [x, y].into_iter().find(|t| t.dims.len() == union.len());
-        wider.map_or_else(|| union.clone(), |t| t.dims.clone())
-    });
+    let both = |op: &str| {
+        (format!("{} {op} {}", x.name, y.name), {
+            let wider = [x, y].into_iter().find(|t| t.dims.len() == union.len());
+            wider.map_or_else(|| union.clone(), |t| t.dims.clone())
+        })
+    };
     let choice = random.below(if kind == Kind::Whole { 12 } else { 18 });
     match choice {
         0..=3 => {
@@ -120,7 +126,8 @@ fn value(random: &mut Random, kind: Kind, tensors: &[Tensor]) -> (String, Vec<us
         6 if kind == Kind::Whole && union.len() <= 4 => both("*"),
         7 | 8 => {
             let kept = subset(random, &x.dims, 0.5);
-            let reduction = if kind == Kind::Whole { *random.pick(&["sum", "max", "min"]) } else { "mean" };
+            let reduction =
+                if kind == Kind::Whole { *random.pick(&["sum", "max", "min"]) } else { "mean" };
             if kept.len() == x.dims.len() {
                 (format!("{} + 1", x.name), x.dims.clone())
             } else {

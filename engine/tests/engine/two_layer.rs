@@ -1,11 +1,12 @@
 //! The paper's example: Table 1 and the collectives of each of its layouts.
 
-
 use crate::common::study;
 use meshwork_engine::study::CollectiveInfo;
 
 fn paper(layout: &str) -> String {
-    format!("{layout}\nmodel two_layer batch:8 io:4 hidden:8\ntrain optimizer:sgd rate:0.1 steps:5\n")
+    format!(
+        "{layout}\nmodel two_layer batch:8 io:4 hidden:8\ntrain optimizer:sgd rate:0.1 steps:5\n"
+    )
 }
 
 /// Collectives as `phase kind tensor @axes by dims`.
@@ -78,11 +79,21 @@ fn table_1() {
     );
     assert_eq!(
         row("mesh n:2\nlayout batch:n"),
-        ["batch·hidden·io / n", "hidden·io", "n / batch", "batch·hidden / n + batch·io / n + hidden·io"]
+        [
+            "batch·hidden·io / n",
+            "hidden·io",
+            "n / batch",
+            "batch·hidden / n + batch·io / n + hidden·io"
+        ]
     );
     assert_eq!(
         row("mesh n:2\nlayout hidden:n"),
-        ["batch·hidden·io / n", "batch·io", "n / hidden", "batch·hidden / n + batch·io + hidden·io / n"]
+        [
+            "batch·hidden·io / n",
+            "batch·io",
+            "n / hidden",
+            "batch·hidden / n + batch·io + hidden·io / n"
+        ]
     );
     assert_eq!(
         row("mesh r:2 c:2\nlayout batch:r hidden:c"),

@@ -18,7 +18,7 @@ use meshwork_wire::api::{self, Table, TableInfo, TableList};
 use serde::Deserialize;
 
 /// The tables at hand: those that ship, then the uploaded ones by name.
-#[utoipa::path(get, path = "/data", tag = "data", responses((status = 200, body = TableList)))]
+#[utoipa::path(get, path = "/data", tag = "data", operation_id = "list_tables", responses((status = 200, body = TableList)))]
 pub async fn list(
     extract::State(state): extract::State<State>,
 ) -> Result<Json<TableList>, Problem> {
@@ -32,7 +32,7 @@ pub async fn list(
 }
 
 /// A table with its rows.
-#[utoipa::path(get, path = "/data/{name}", tag = "data",
+#[utoipa::path(get, path = "/data/{name}", tag = "data", operation_id = "get_table",
     params(("name" = String, Path, description = "NAME, or NAME@HASH to pin its content")),
     responses((status = 200, body = Table),
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
@@ -67,7 +67,7 @@ enum Kind {
 
 /// Uploads a table as CSV with a header line. It becomes the newest of its name; a table with an
 /// error is not kept at all.
-#[utoipa::path(post, path = "/data/{name}", tag = "data",
+#[utoipa::path(post, path = "/data/{name}", tag = "data", operation_id = "upload_table",
     params(("name" = String, Path),
         ("target" = Option<String>, Query, description = "The column to predict; else the last"),
         ("kind" = Option<String>, Query, description = "`classification` or `regression`; else \
@@ -106,7 +106,7 @@ pub async fn put(
 }
 
 /// Removes an uploaded table, with all its versions.
-#[utoipa::path(delete, path = "/data/{name}", tag = "data", params(("name" = String, Path)),
+#[utoipa::path(delete, path = "/data/{name}", tag = "data", operation_id = "remove_table", params(("name" = String, Path)),
     responses((status = 204),
         (status = 404, body = api::Problem, content_type = "application/problem+json"),
         (status = 409, body = api::Problem, content_type = "application/problem+json")))]
@@ -116,9 +116,11 @@ pub async fn remove(
 ) -> Result<StatusCode, Problem> {
     not_ours(&name)?;
     let app = state.clone();
-    let remove = move || match app.store().remove_table(&name)? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::NotFound(format!("There is no uploaded table `{name}`."))),
+    let remove = move || {
+        if app.store().remove_table(&name)? {
+            return Ok(StatusCode::NO_CONTENT);
+        }
+        Err(Problem::NotFound(format!("There is no uploaded table `{name}`.")))
     };
     state.desk().call(remove).await
 }

@@ -30,7 +30,7 @@ pub struct After {
 }
 
 /// Events of a run after a number, as one list.
-#[utoipa::path(get, path = "/runs/{id}/events.json", tag = "runs",
+#[utoipa::path(get, path = "/runs/{id}/events.json", tag = "runs", operation_id = "list_events",
     params(("id" = String, Path),
         ("after" = Option<u64>, Query, description = "Only events with a greater number")),
     responses((status = 200, body = EventList),
@@ -55,7 +55,7 @@ pub async fn list(
 
 /// Events of a run as server-sent events: `id` is the number, `event` the tag, `data` the event as
 /// JSON. The stream ends after the run's last event.
-#[utoipa::path(get, path = "/runs/{id}/events", tag = "runs",
+#[utoipa::path(get, path = "/runs/{id}/events", tag = "runs", operation_id = "stream_events",
     params(("id" = String, Path),
         ("Last-Event-ID" = Option<u64>, Header, description = "Only events with a greater number"),
         ("after" = Option<u64>, Query, description = "The same, for clients that cannot set it")),

@@ -5,7 +5,7 @@ use meshwork_engine::{examples, spec::url};
 use meshwork_wire::api::{Example, ExampleList};
 
 /// Studies to begin with, simplest first.
-#[utoipa::path(get, path = "/examples", tag = "studies",
+#[utoipa::path(get, path = "/examples", tag = "studies", operation_id = "list_examples",
     responses((status = 200, body = ExampleList)))]
 pub async fn list() -> Json<ExampleList> {
     let example = |e: &examples::Example| Example {

@@ -20,7 +20,7 @@ pub struct Document;
 
 /// The document as it is served: with the version, under the address of the API.
 pub fn finish(mut document: openapi::OpenApi) -> String {
-    document.info.version = env!("CARGO_PKG_VERSION").to_owned();
+    env!("CARGO_PKG_VERSION").clone_into(&mut document.info.version);
     document.servers = Some(vec![openapi::Server::new("/api/v1")]);
     document.to_pretty_json().unwrap_or_default()
 }

@@ -31,7 +31,7 @@ enum Theme {
 
 /// The mesh and the tensors of a study, or one of them, as SVG. The study is named by its link or
 /// written out: `?mesh=rows:2,cols:2&layout=batch:rows&model=two_layer`.
-#[utoipa::path(get, path = "/picture.svg", tag = "studies",
+#[utoipa::path(get, path = "/picture.svg", tag = "studies", operation_id = "draw_picture",
     params(("study" = Option<String>, Query,
             description = "What follows `#1=` in a link, or the id of a stored study"),
         ("mesh" = Option<String>, Query), ("layout" = Option<String>, Query),

@@ -20,7 +20,7 @@ pub struct Options {
 
 /// Plans a study: its tensors with their slices, its collectives with their reasons, its costs.
 /// A study with errors is answered too, with its diagnostics.
-#[utoipa::path(post, path = "/plan", tag = "studies",
+#[utoipa::path(post, path = "/plan", tag = "studies", operation_id = "plan_study",
     params(("slices" = Option<bool>, Query, description = "With where each slice begins")),
     request_body(content((StudyText = "application/json"), (String = "text/plain"))),
     responses((status = 200, body = Plan),

@@ -22,7 +22,7 @@ const LIST: u64 = 50;
 
 /// Asks for a run. It is written down before it is acknowledged, and starts when threads and
 /// memory are free.
-#[utoipa::path(post, path = "/runs", tag = "runs",
+#[utoipa::path(post, path = "/runs", tag = "runs", operation_id = "create_run",
     request_body(content((RunRequest = "application/json"), (String = "text/plain"))),
     responses((status = 201, body = Run, headers(("Location" = String))),
         (status = 422, body = api::Problem, content_type = "application/problem+json",
@@ -47,7 +47,7 @@ fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
     let source = Source::Catalog(Some(state.store()));
     let ready = prepare(&text, source, limits.memory).map_err(|e| match e {
         NotReady::Study(list) => Problem::BadStudy(convert::diagnostics(&text, &list)),
-        NotReady::Memory(detail) => Problem::TooMuchMemory(detail),
+        NotReady::Memory(d) => Problem::TooMuchMemory(convert::diagnostics(&text, &[d])),
         NotReady::Store(e) => e.into(),
     })?;
     let steps = train::steps(&ready.study, request.steps);
@@ -79,7 +79,7 @@ pub struct Page {
 }
 
 /// Runs, newest first.
-#[utoipa::path(get, path = "/runs", tag = "runs",
+#[utoipa::path(get, path = "/runs", tag = "runs", operation_id = "list_runs",
     params(("limit" = Option<u64>, Query, description = "At most so many; 50 if absent, 500 at most"),
         ("before" = Option<String>, Query, description = "Only runs older than this one")),
     responses((status = 200, body = RunList)))]
@@ -94,7 +94,7 @@ pub async fn list(
 }
 
 /// A run.
-#[utoipa::path(get, path = "/runs/{id}", tag = "runs", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/runs/{id}", tag = "runs", operation_id = "get_run", params(("id" = String, Path)),
     responses((status = 200, body = Run),
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn get(
@@ -107,7 +107,7 @@ pub async fn get(
 
 /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
 /// over stays as it is.
-#[utoipa::path(post, path = "/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/runs/{id}/cancel", tag = "runs", operation_id = "cancel_run", params(("id" = String, Path)),
     responses((status = 200, body = Run),
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn cancel(
@@ -124,7 +124,7 @@ pub async fn cancel(
 }
 
 /// Removes a run that is over, with its events.
-#[utoipa::path(delete, path = "/runs/{id}", tag = "runs", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/runs/{id}", tag = "runs", operation_id = "remove_run", params(("id" = String, Path)),
     responses((status = 204),
         (status = 404, body = api::Problem, content_type = "application/problem+json"),
         (status = 409, body = api::Problem, content_type = "application/problem+json")))]

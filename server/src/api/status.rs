@@ -6,7 +6,7 @@ use axum::{Json, extract};
 use meshwork_wire::api::{Health, ProblemKind, RunState};
 
 /// Whether the server is well, and how busy.
-#[utoipa::path(get, path = "/health", tag = "server", responses((status = 200, body = Health)))]
+#[utoipa::path(get, path = "/health", tag = "server", operation_id = "get_health", responses((status = 200, body = Health)))]
 pub async fn health(extract::State(state): extract::State<State>) -> Result<Json<Health>, Problem> {
     let app = state.clone();
     let look = move || {
@@ -22,7 +22,7 @@ pub async fn health(extract::State(state): extract::State<State>) -> Result<Json
 }
 
 /// Every kind of problem that the API may answer.
-#[utoipa::path(get, path = "/problems", tag = "server",
+#[utoipa::path(get, path = "/problems", tag = "server", operation_id = "list_problems",
     responses((status = 200, body = Vec<ProblemKind>)))]
 pub async fn problems() -> Json<Vec<ProblemKind>> {
     let kind = |(name, title, status): (&str, &str, axum::http::StatusCode)| ProblemKind {

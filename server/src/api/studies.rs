@@ -9,7 +9,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use meshwork_wire::api::{self, Study, StudyText};
 
 /// Stores a study under its content hash. The same text always has the same id.
-#[utoipa::path(post, path = "/studies", tag = "studies",
+#[utoipa::path(post, path = "/studies", tag = "studies", operation_id = "store_study",
     request_body(content((StudyText = "application/json"), (String = "text/plain"))),
     responses((status = 201, body = Study),
         (status = 413, body = api::Problem, content_type = "application/problem+json")))]
@@ -25,7 +25,7 @@ pub async fn put(
 }
 
 /// A stored study.
-#[utoipa::path(get, path = "/studies/{id}", tag = "studies",
+#[utoipa::path(get, path = "/studies/{id}", tag = "studies", operation_id = "get_study",
     params(("id" = String, Path, description = "Its content hash, 32 digits")),
     responses((status = 200, body = Study),
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]

@@ -30,13 +30,14 @@ impl Input {
 
     /// The text.
     pub(super) fn read(&self) -> Result<String, Failure> {
-        let mut bytes = Vec::new();
-        let read = if self.is_stdin() {
-            std::io::stdin().lock().read_to_end(&mut bytes)
+        let bytes = if self.is_stdin() {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
         } else {
-            std::fs::File::open(&self.file).and_then(|mut f| f.read_to_end(&mut bytes))
+            std::fs::read(&self.file)
         };
-        read.map_err(|e| Failure::Misuse(format!("{} cannot be read: {e}", self.name())))?;
+        let bytes =
+            bytes.map_err(|e| Failure::Misuse(format!("{} cannot be read: {e}", self.name())))?;
         String::from_utf8(bytes)
             .map_err(|e| Failure::Misuse(format!("{} is not UTF-8 text: {e}", self.name())))
     }

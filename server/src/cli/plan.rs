@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Say where each processor's slice of each tensor begins
+    /// Say where each processor's slice of each tensor begins (for up to a million numbers a tensor)
     #[arg(long)]
     slices: bool,
 }
@@ -89,7 +89,7 @@ fn tensors(list: &[Tensor]) -> Table {
 }
 
 fn collectives(list: &[Collective]) -> Table {
-    let mut table = Table::new(&["collective", "over", "of", "phase", "slice", "sent", "why"]);
+    let mut table = Table::new(&["collective", "over", "of", "phase", "slice", "sent"]);
     for c in list {
         table.row(vec![
             c.kind.clone(),
@@ -98,8 +98,8 @@ fn collectives(list: &[Collective]) -> Table {
             c.phase.clone(),
             bytes(c.slice_bytes as f64),
             bytes(c.sent_bytes_per_processor),
-            c.why.clone(),
         ]);
+        table.note(&c.why);
     }
     table
 }

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::plan::pairs;
-use super::table::grouped;
+use super::table::{grouped, real};
 use super::{Failure, report};
 use crate::data::catalog::Found;
 use crate::data::hash::table_hash;
@@ -11,7 +11,7 @@ use crate::jobs::prepare::{NotReady, Ready, Source, prepare};
 use crate::jobs::train::{Job, Listener, steps, train};
 use crate::picture::unknown;
 use clap::ValueEnum;
-use meshwork_engine::diag::{Code, Diagnostic, Span};
+use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::run::{Event, Traffic};
 use std::borrow::Cow;
 use std::io::{self, StdoutLock, Write as _};
@@ -24,7 +24,6 @@ const SHOWN: u64 = 20;
 const NUMBERS: usize = 64;
 
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are bools")]
 pub(super) struct Args {
     #[command(flatten)]
     input: Input,
@@ -72,9 +71,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let ready = prepare(&text, source, u64::from(args.memory) << 30).or_else(|why| {
         let diagnostics = match why {
             NotReady::Study(list) => list,
-            NotReady::Memory(message) => {
-                vec![Diagnostic::error(Code::TooLarge, Span::default(), message)]
-            }
+            NotReady::Memory(diagnostic) => vec![diagnostic],
             NotReady::Store(e) => return Err(Failure::Misuse(e.to_string())),
         };
         fail(args, &text, &diagnostics)
@@ -140,7 +137,7 @@ fn table(path: &Path, args: &Args) -> Result<Found, Failure> {
     let name = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let table = read::table(&name, &csv, &options).map_err(|problems| {
         let lines = problems.iter().map(|d| {
-            let hints: String = d.hints.iter().map(|h| format!("; {h}")).collect();
+            let hints = d.hints.iter().fold(String::new(), |all, h| all + "; " + h);
             format!("\n  {shown}:{}:{}: {}{hints}", d.line, d.column, d.message)
         });
         Failure::Misuse(format!(
@@ -207,12 +204,12 @@ impl Printer {
         match event {
             Event::Step { step, loss } => {
                 if step.is_multiple_of(self.every) || step + 1 == self.steps {
-                    writeln!(out, "step {step:>8}   loss {loss:.6e}")?;
+                    writeln!(out, "step {step:>8}   loss {}", real(*loss))?;
                 }
                 Ok(())
             }
             Event::Validation { step, loss, accuracy, error } => {
-                write!(out, "after {step:>7}   held-out loss {loss:.6e}")?;
+                write!(out, "after {step:>7}   held-out loss {}", real(*loss))?;
                 if let Some(share) = accuracy {
                     write!(out, ", accuracy {:.1} %", 100.0 * share)?;
                 }
@@ -234,7 +231,7 @@ impl Printer {
                 }
             }
             Event::Done { loss, steps_per_second, counted, predicted, max_difference } => {
-                let loss = loss.map_or(String::new(), |l| format!("loss {l:.6e}, "));
+                let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));
                 writeln!(out, "done: {loss}{} steps/s", grouped(steps_per_second.round() as u64))?;
                 compare(out, *counted, *predicted)?;
                 match max_difference {

@@ -55,15 +55,27 @@ async fn listen(address: SocketAddr, state: State) -> Result<(), Failure> {
         Failure::Misuse(format!("{address} cannot be listened on: {e}; say --listen ADDR"))
     })?;
     let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        let note = "note: whoever reaches this address can run studies and upload tables here";
+        writeln!(io::stderr().lock(), "{note}")?;
+    }
     writeln!(io::stdout().lock(), "Meshwork is at http://{address}/")?;
     let ended = {
         let state = state.clone();
         async move {
             signal().await;
             state.close();
+            tokio::spawn(leave_on_second_signal());
         }
     };
     Ok(axum::serve(listener, crate::app(state)).with_graceful_shutdown(ended).await?)
+}
+
+/// Runs may be within a long step; who cannot wait for its end says so again.
+#[expect(clippy::exit, reason = "whatever is going on begins again at the next start")]
+async fn leave_on_second_signal() {
+    signal().await;
+    std::process::exit(130);
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -6,17 +6,27 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
+    /// Below each row, a sentence that would make a column too wide.
+    notes: Vec<Option<String>>,
 }
 
 impl Table {
     /// A table with these heads.
     pub(super) fn new(head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|&h| h.to_owned()).collect()] }
+        Self { rows: vec![head.iter().map(|&h| h.to_owned()).collect()], notes: vec![None] }
     }
 
     /// One more row.
     pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
+        self.notes.push(None);
+    }
+
+    /// A sentence below the last row.
+    pub(super) fn note(&mut self, note: &str) {
+        if let Some(last) = self.notes.last_mut() {
+            *last = Some(note.to_owned());
+        }
     }
 
     /// Writes the table, indented by two.
@@ -27,7 +37,7 @@ impl Table {
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let numeric: Vec<bool> =
             (0..columns).map(|c| cells(c).skip(1).all(|s| is_number(s))).collect();
-        for row in &self.rows {
+        for (row, note) in self.rows.iter().zip(&self.notes) {
             let mut line = String::from("  ");
             for (c, cell) in row.iter().enumerate() {
                 let pad = " ".repeat(widths[c] - cell.chars().count());
@@ -35,9 +45,27 @@ impl Table {
                 line.extend([before, cell, after, "  "]);
             }
             writeln!(out, "{}", line.trim_end())?;
+            for line in note.iter().flat_map(|note| wrapped(note, 92)) {
+                writeln!(out, "      {line}")?;
+            }
         }
         Ok(())
     }
+}
+
+/// A sentence in lines of at most so many characters (a longer word has a line of its own).
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Whether a cell starts as numbers do, units aside.
@@ -61,6 +89,12 @@ pub(super) fn grouped(n: u64) -> String {
 /// Bytes in the unit that suits them: `64 B`, `1.5 KiB`.
 pub(super) fn bytes(n: f64) -> String {
     scaled(n, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// A number as people read it: six digits after the point, or in powers of ten.
+pub(super) fn real(x: f64) -> String {
+    let is_plain = x == 0.0 || (1e-3..1e7).contains(&x.abs());
+    if is_plain { format!("{x:.6}") } else { format!("{x:.4e}") }
 }
 
 /// A count in the unit that suits it: `1.2 GFLOP` for the unit `FLOP`.
@@ -94,16 +128,26 @@ mod tests {
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(bytes(1_048_575.9), "1.0 MiB");
         assert_eq!(count(1_200_000.0, "FLOP"), "1.2 MFLOP");
+        assert_eq!(real(0.5), "0.500000");
+        assert_eq!(real(-1.25e-7), "-1.2500e-7");
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible is", 7), ["incomprehensible", "is"]);
+        assert!(wrapped(" ", 7).is_empty());
     }
 
     #[test]
     fn columns_are_aligned() {
         let mut table = Table::new(&["name", "size"]);
         table.row(vec!["x".into(), "8".into()]);
+        table.note("because of y");
         table.row(vec!["target".into(), "1,024".into()]);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, "  name     size\n  x           8\n  target  1,024\n");
+        assert_eq!(text, "  name     size\n  x           8\n      because of y\n  target  1,024\n");
     }
 }

@@ -79,15 +79,16 @@ pub fn table(name: &str, csv: &[u8], options: &Options) -> Result<Table, Vec<Dia
             }
         }
     }
-    let (values, target_kind) = match targets_of(&targets, target, &head, options.kind) {
-        Ok(made) => made,
-        Err(mut more) => {
-            problems.append(&mut more);
-            problems.sort_by_key(|d| (d.line, d.column));
-            problems.truncate(MAX_REPORTED);
-            return Err(problems);
-        }
-    };
+    let (values, target_kind) =
+        match targets_of(&targets, target, &head, options.kind, problems.is_empty()) {
+            Ok(made) => made,
+            Err(mut more) => {
+                problems.append(&mut more);
+                problems.sort_by_key(|d| (d.line, d.column));
+                problems.truncate(MAX_REPORTED);
+                return Err(problems);
+            }
+        };
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -139,15 +140,17 @@ fn columns(head: &[String], options: &Options) -> Result<usize, Diagnostic> {
     })
 }
 
-/// The target column as numbers, with its kind.
+/// The target column as numbers, with its kind. Unless all is well so far, the column as a whole
+/// is not judged: its fields may be the wrong ones.
 fn targets_of(
     targets: &[(u32, String)],
     column: usize,
     head: &[String],
     kind: Kind,
+    is_well: bool,
 ) -> Result<(Vec<f64>, Target), Vec<Diagnostic>> {
     let place = column as u32 + 1;
-    if targets.len() < 2 {
+    if is_well && targets.len() < 2 {
         let line = targets.last().map_or(1, |(line, _)| *line);
         let message = "a table needs at least two rows, to train on one and test on another";
         return Err(vec![problem(line, place, message.to_owned(), &[])]);
@@ -169,11 +172,12 @@ fn targets_of(
         names.sort_by(|a, b| number(a).unwrap_or(0.0).total_cmp(&number(b).unwrap_or(0.0)));
     }
     let name = &head[column];
-    if names.len() < 2 {
+    if is_well && names.len() < 2 {
         let message = format!("the target `{name}` has one class only, `{}`", names.join(""));
         return Err(vec![problem(targets[0].0, place, message, &[])]);
     }
-    if names.len() > MAX_CLASSES || (names.len() == targets.len() && targets.len() > 2) {
+    let is_text = names.len() > MAX_CLASSES || (names.len() == targets.len() && names.len() > 2);
+    if is_well && is_text {
         let message = format!(
             "the target `{name}` has {} classes in {} rows; that looks like text, not classes",
             names.len(),
@@ -201,7 +205,7 @@ fn delimiter(text: &str) -> u8 {
 fn utf8(bytes: &[u8]) -> Result<&str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() as u32 + 1;
+        let line = bytes[..e.valid_up_to()].split(|&b| b == b'\n').count() as u32;
         let message = format!("line {line} is not UTF-8 text");
         problem(line, 1, message, &["Save the file as CSV in the encoding UTF-8."])
     })

@@ -44,7 +44,7 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
     };
     let ready = prepare(&run.text, source, shared.limits.memory).map_err(|e| match e {
         NotReady::Study(list) => in_words(&list),
-        NotReady::Memory(message) => message,
+        NotReady::Memory(diagnostic) => in_words(&[diagnostic]),
         NotReady::Store(e) => e.to_string(),
     })?;
     let job = Job {

@@ -56,6 +56,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Going {
     runs: BTreeMap<String, Carried>,
+    /// Threads of runs that are over, to be joined.
+    ended: Vec<JoinHandle<()>>,
     /// Something was queued since the dispatcher last looked.
     knock: bool,
 }
@@ -96,11 +98,6 @@ impl Queue {
         &self.shared.bell
     }
 
-    /// How many runs are going on.
-    pub fn going(&self) -> usize {
-        self.shared.going().runs.len()
-    }
-
     /// Says that a run was queued.
     pub fn knock(&self) {
         self.shared.going().knock = true;
@@ -127,13 +124,12 @@ impl Queue {
         if dispatcher.is_some_and(|d| d.join().is_err()) {
             tracing::error!("the dispatcher panicked");
         }
-        let threads: Vec<JoinHandle<()>> =
-            self.shared.going().runs.values_mut().filter_map(|c| c.thread.take()).collect();
-        for thread in threads {
-            if thread.join().is_err() {
-                tracing::error!("the thread of a run panicked");
-            }
-        }
+        let threads: Vec<JoinHandle<()>> = {
+            let mut going = self.shared.going();
+            let ended = std::mem::take(&mut going.ended);
+            going.runs.values_mut().filter_map(|c| c.thread.take()).chain(ended).collect()
+        };
+        join(threads);
     }
 }
 
@@ -162,11 +158,21 @@ impl Shared {
     }
 }
 
+fn join(threads: Vec<JoinHandle<()>>) {
+    for thread in threads {
+        if thread.join().is_err() {
+            tracing::error!("the thread of a run panicked");
+        }
+    }
+}
+
 /// Starts queued runs, oldest first, as room becomes free.
 fn dispatch(shared: &Arc<Shared>) {
     let mut going = shared.going();
     while !shared.is_ending() {
         going.knock = false;
+        // These need no lock any more: they have moved their handle here as their last act.
+        join(std::mem::take(&mut going.ended));
         match shared.store.next_queued() {
             Ok(Some(needs)) if shared.has_room(&going, &needs) => start(shared, &mut going, needs),
             Ok(_) => {
@@ -197,7 +203,8 @@ fn start(shared: &Arc<Shared>, going: &mut Going, needs: Waiting) {
         std::thread::Builder::new().name(format!("run-{id}")).spawn(move || {
             carry::carry(&shared, &id, &cancel);
             let mut going = shared.going();
-            going.runs.remove(&id);
+            let thread = going.runs.remove(&id).and_then(|carried| carried.thread);
+            going.ended.extend(thread);
             going.knock = true;
             drop(going);
             shared.changed.notify_all();

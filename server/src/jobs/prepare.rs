@@ -4,7 +4,8 @@
 use crate::data::catalog::{self, Found, Missing};
 use crate::store::{Store, StoreError};
 use meshwork_engine::data::Feed;
-use meshwork_engine::diag::{Code, Diagnostic, Hint};
+use meshwork_engine::diag::{Code, Diagnostic, Hint, Span};
+use meshwork_engine::spec::ast::{Spec, Stmt};
 use meshwork_engine::study::Study;
 
 /// The most a run's tensors may take together, if nothing else is said.
@@ -26,8 +27,8 @@ pub struct Ready {
 pub enum NotReady {
     /// It has errors, or does not go with its data.
     Study(Vec<Diagnostic>),
-    /// It would take more memory than allowed: how it says so.
-    Memory(String),
+    /// It would take more memory than allowed; the diagnostic stands at its model.
+    Memory(Diagnostic),
     /// The database's fault.
     Store(StoreError),
 }
@@ -58,7 +59,11 @@ pub fn prepare(text: &str, source: Source<'_>, most: u64) -> Result<Ready, NotRe
     let memory =
         totals.map_or(0, |t| t.peak_bytes_per_processor.saturating_mul(study.mesh().processors()));
     if memory > most {
-        return Err(NotReady::Memory(too_much(&study, memory, most)));
+        let message = too_much(&study, memory, most);
+        let mend = "make the sizes smaller, or split more dimensions so that less is replicated";
+        let span = model_span(study.spec());
+        let diagnostic = Diagnostic::error(Code::TooLarge, span, message).hint(Hint::new(mend));
+        return Err(NotReady::Memory(diagnostic));
     }
     Ok(Ready { study, table, memory })
 }
@@ -88,12 +93,19 @@ fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
     })
 }
 
+/// The line of the model, or the first that states sizes.
+fn model_span(spec: &Spec) -> Span {
+    let model = spec.items.iter().find(|item| {
+        matches!(item.stmt, Stmt::Model { .. } | Stmt::Dims(_) | Stmt::Input(_) | Stmt::Param(_))
+    });
+    model.map_or(Span::default(), |item| item.span)
+}
+
 fn too_much(study: &Study, memory: u64, most: u64) -> String {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     format!(
-        "The run would hold {:.1} GiB at once on its {} processors together; at most {:.1} GiB are \
-         allowed here (--memory). Make the sizes smaller, or split more dimensions so that less is \
-         replicated",
+        "the run would hold {:.1} GiB at once on its {} processors together; at most {:.1} GiB are \
+         allowed here (--memory)",
         gib(memory),
         study.mesh().processors(),
         gib(most)

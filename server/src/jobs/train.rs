@@ -104,10 +104,12 @@ impl<P: Pool> Run<'_, P> {
                 listener.say(Event::Step { step, loss })?;
             }
             let done = step + 1;
-            if done.is_multiple_of(every) || done == self.job.steps {
-                if let Some(v) = self.session.validate() {
-                    listener.say(convert::validation(done, &v))?;
-                }
+            // A held-out loss that is no finite number cannot be said in JSON; if the network is
+            // lost, its own loss says so next.
+            if (done.is_multiple_of(every) || done == self.job.steps)
+                && let Some(v) = self.session.validate().filter(|v| v.loss.is_finite())
+            {
+                listener.say(convert::validation(done, &v))?;
             }
         }
         for name in self.job.print {
@@ -139,11 +141,11 @@ impl<P: Pool> Run<'_, P> {
         listener.say(convert::value(name, value))
     }
 
-    /// Takes note of a difference. Infinite on both sides is equal; a NaN equals nothing.
+    /// Takes note of a difference; once one is no number, the largest is none either.
     fn differ(&mut self, a: f64, b: f64) {
-        let difference = if a == b { 0.0 } else { (a - b).abs() };
+        let difference = (a - b).abs();
         if difference.is_nan() || difference > self.difference {
-            self.difference = if difference.is_nan() { f64::INFINITY } else { difference };
+            self.difference = difference;
         }
     }
 
@@ -155,7 +157,10 @@ impl<P: Pool> Run<'_, P> {
             steps_per_second: self.session.steps_done() as f64 / seconds,
             counted: convert::traffic(self.session.counted()),
             predicted: convert::traffic(self.session.predicted()),
-            max_difference: in_parameters.map(|d| d.max(self.difference)),
+            max_difference: in_parameters.map(|d| {
+                let is_number = !d.is_nan() && !self.difference.is_nan();
+                if is_number { d.max(self.difference) } else { f64::NAN }
+            }),
         }
     }
 }

@@ -93,7 +93,7 @@ fn append(transaction: &Transaction<'_>, run: &str, events: &[Event]) -> Result<
     }
     transaction
         .prepare_cached("UPDATE runs SET next_event = next_event + ?2 WHERE number = ?1")?
-        .execute(params![number, events.len() as i64])?;
+        .execute(params![number, signed(events.len() as u64)])?;
     let last_step = events.iter().rev().find_map(|e| match e {
         Event::Step { step, loss } => Some((*step, *loss)),
         _ => None,

@@ -49,7 +49,7 @@ const MIGRATIONS: &[&str] = &["
 /// Takes the database to the newest version, each step in a transaction of its own.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let known = MIGRATIONS.len() as i64;
+    let known = super::signed(MIGRATIONS.len() as u64);
     if version > known {
         return Err(StoreError::Newer { file: version, known });
     }

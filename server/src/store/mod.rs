@@ -95,11 +95,10 @@ impl Store {
             .write(true)
             .open(folder.join("meshwork.lock"))
             .map_err(folder_error)?;
-        match owner.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(folder.to_owned())),
-            Err(TryLockError::Error(e)) => return Err(folder_error(e)),
-        }
+        own(&owner).map_err(|e| match e {
+            TryLockError::WouldBlock => StoreError::InUse(folder.to_owned()),
+            TryLockError::Error(e) => folder_error(e),
+        })?;
         let mut connection = Connection::open(folder.join("meshwork.db"))?;
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -113,6 +112,17 @@ impl Store {
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Locks the folder. A process that is just ending may still hold it for a moment.
+fn own(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+            other => return other,
+        }
+    }
+    file.try_lock()
 }
 
 /// SQLite's integers are signed; what is stored here is far below 2^63.

@@ -70,7 +70,7 @@ fn in_place(
                 }
             }
         }
-        edits.extend(union(text, lines.arguments(line), removed));
+        edits.extend(union(text, lines.arguments(line), removed, false));
     }
     let stays = |name: &str| {
         mesh_lines.iter().any(|&line| {
@@ -111,7 +111,9 @@ pub fn rename_mesh_dim(text: &str, old: &str, new: &str) -> String {
     for item in lines.items() {
         if let Stmt::Mesh(pairs) = &item.stmt {
             taken |= pairs.iter().any(|p| p.name.text == new);
-            pairs.iter().for_each(|p| rename(&p.name));
+            for pair in pairs {
+                rename(&pair.name);
+            }
         } else if let Stmt::Layout(rules) = &item.stmt {
             rules.iter().flat_map(|r| &r.mesh_dims).for_each(&mut rename);
         }

@@ -72,7 +72,7 @@ pub fn set_rule(text: &str, dim: &str, mesh_dims: &[String]) -> String {
                 }
             }
         }
-        edits.extend(union(text, arguments, removed));
+        edits.extend(union(text, arguments, removed, lines.is_broken(*i)));
     }
     if !stands {
         edits.push(match layouts.last() {
@@ -89,7 +89,7 @@ pub fn set_rule(text: &str, dim: &str, mesh_dims: &[String]) -> String {
 /// Adds to a list whose last part ends at `at`, apart from what follows.
 fn append(text: &str, at: u32, written: &str) -> TextEdit {
     let next = text[at as usize..].chars().next();
-    let apart = next.is_none_or(|c| is_space(c) || matches!(c, ',' | ';' | '#'));
+    let apart = next.is_none_or(|c| is_space(c) || matches!(c, ',' | '#'));
     insertion(at, format!(" {written}{}", if apart { "" } else { " " }))
 }
 

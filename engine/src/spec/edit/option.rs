@@ -34,7 +34,16 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
             Stmt::Train(options) => ("train", None, options),
             Stmt::Pipeline(options) => ("pipeline", None, options),
             Stmt::Hardware { name, options } => ("hardware", name.as_ref(), options),
-            _ => return None,
+            Stmt::Blank
+            | Stmt::Mesh(_)
+            | Stmt::Layout(_)
+            | Stmt::Dims(_)
+            | Stmt::Input(_)
+            | Stmt::Param(_)
+            | Stmt::Assign { .. }
+            | Stmt::Block { .. }
+            | Stmt::End
+            | Stmt::Unreadable(_) => return None,
         };
         (word == statement).then_some((i, name, options))
     });
@@ -48,7 +57,8 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
     let arguments = lines.arguments(line);
     let edits = match options.iter().find(|o| o.key.text == key) {
         Some(found) if value.is_empty() => {
-            union(text, arguments, vec![removal(text, arguments, found.span, OPTION_SEPARATORS)])
+            let removed = vec![removal(text, arguments, found.span, OPTION_SEPARATORS)];
+            union(text, arguments, removed, lines.is_broken(line))
         }
         Some(found) => vec![TextEdit { span: found.value_span, replacement: written }],
         None if value.is_empty() => Vec::new(),

@@ -134,8 +134,14 @@ pub(super) fn removal(text: &str, arguments: Span, pair: Span, separators: &[cha
 }
 
 /// Removes parts of the arguments of a line, which may overlap; if nothing is left, the statement
-/// word stands alone.
-pub(super) fn union(text: &str, arguments: Span, mut removed: Vec<Span>) -> Vec<TextEdit> {
+/// word stands alone. In a broken line a comma keeps the pieces around a removed part from being
+/// read as one pair: `a: b:x c` without `b:x` is not `a: c`.
+pub(super) fn union(
+    text: &str,
+    arguments: Span,
+    mut removed: Vec<Span>,
+    broken: bool,
+) -> Vec<TextEdit> {
     if removed.is_empty() {
         return Vec::new();
     }
@@ -163,5 +169,12 @@ pub(super) fn union(text: &str, arguments: Span, mut removed: Vec<Span>) -> Vec<
         let after = Span::new(first.end, arguments.end).of(text);
         first.end += (after.len() - after.trim_start_matches(is_separator).len()) as u32;
     }
-    joined.into_iter().map(|span| TextEdit { span, replacement: String::new() }).collect()
+    let replacement = |span: Span| {
+        let before = Span::new(arguments.start, span.start).of(text);
+        let after = Span::new(span.end, arguments.end).of(text).trim_start_matches(is_separator);
+        let leads = before.chars().all(is_separator);
+        let joins = !after.is_empty() && (!leads || !after.starts_with(is_name_char));
+        if broken && joins { "," } else { "" }.to_owned()
+    };
+    joined.into_iter().map(|span| TextEdit { span, replacement: replacement(span) }).collect()
 }

@@ -1,6 +1,6 @@
 //! Changes of the size of a tensor dimension.
 
-use super::place::{Lines, OPTION_SEPARATORS, removal};
+use super::place::{Lines, OPTION_SEPARATORS, removal, union};
 use super::{append, apply};
 use crate::diag::{Span, TextEdit};
 use crate::spec::ast::{Opt, OptValue, Stmt};
@@ -23,12 +23,15 @@ pub fn set_size(text: &str, dim: &str, size: u64) -> String {
     });
     if let Some((line, preset, options)) = model {
         let arguments = lines.arguments(line);
-        let edits = in_list(text, arguments, options, dim, size).unwrap_or_else(|| {
-            vec![match options.iter().find(|o| o.key.text == dim) {
-                Some(o) => TextEdit { span: o.value_span, replacement: size.to_string() },
-                None => append(text, options.last().map_or(preset.span.end, |o| o.span.end), &pair),
-            }]
-        });
+        let edits = in_list(text, arguments, lines.is_broken(line), options, dim, size)
+            .unwrap_or_else(|| {
+                vec![match options.iter().find(|o| o.key.text == dim) {
+                    Some(o) => TextEdit { span: o.value_span, replacement: size.to_string() },
+                    None => {
+                        append(text, options.last().map_or(preset.span.end, |o| o.span.end), &pair)
+                    }
+                }]
+            });
         return apply(text, &edits);
     }
     let dims_line = lines.items().enumerate().rev().find_map(|(i, item)| {
@@ -68,10 +71,12 @@ fn in_dims(text: &str, lines: &Lines<'_>, dim: &str, size: u64, pair: &str) -> O
     None
 }
 
-/// `hidden2` of `hidden:(64 32)`, or of `hidden:64 depth:3`, which becomes a list.
+/// `hidden2` of `hidden:(64 32)`, or of `hidden:64 depth:3`, which becomes a list; of `depth:3`
+/// alone the width that all layers share.
 fn in_list(
     text: &str,
     arguments: Span,
+    broken: bool,
     options: &[Opt],
     dim: &str,
     size: u64,
@@ -82,17 +87,23 @@ fn in_list(
     }
     let key = dim.trim_end_matches(|c: char| c.is_ascii_digit());
     let index = dim[key.len()..].parse::<usize>().ok()?.checked_sub(1)?;
-    let list = options.iter().find(|o| o.key.text == key)?;
     let depth = options.iter().find(|o| o.key.text == "depth");
+    let Some(list) = options.iter().find(|o| o.key.text == key) else {
+        // The default width of every layer was in use.
+        let mut pair = String::new();
+        write_pair(&mut pair, key, size);
+        return depth.map(|d| vec![append(text, d.span.end, &pair)]);
+    };
     let mut edits = Vec::new();
     let mut values = match (&list.value, depth) {
         (OptValue::List(values), _) => values.clone(),
+        (&OptValue::Number(hidden), Some(_)) if hidden.to_bits() == (size as f64).to_bits() => {
+            return Some(Vec::new());
+        }
         (&OptValue::Number(hidden), Some(option)) => {
             let OptValue::Number(depth) = option.value else { return None };
-            edits.push(TextEdit {
-                span: removal(text, arguments, option.span, OPTION_SEPARATORS),
-                replacement: String::new(),
-            });
+            let removed = vec![removal(text, arguments, option.span, OPTION_SEPARATORS)];
+            edits.extend(union(text, arguments, removed, broken));
             let depth = Some(depth).filter(|d| (1.0..=MOST).contains(d))?;
             vec![OptValue::Number(hidden); depth as usize]
         }

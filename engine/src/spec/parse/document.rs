@@ -5,7 +5,7 @@ use super::reader::Problems;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::spec::ast::{Item, Pair, RulePair, Stmt};
 use crate::spec::lex::{self, is_space, line_break, shown};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep blocks may nest.
 const MAX_BLOCKS: usize = 16;
@@ -72,8 +72,9 @@ impl<'t, 'p> Document<'t, 'p> {
             Stmt::Layout(rules) => {
                 let had = rules.len();
                 let mut at = 0;
-                rules.retain(|rule| {
+                rules.retain_mut(|rule| {
                     at += 1;
+                    mesh_dims_once(self.problems, rule);
                     self.rule_once(line, rule, at == 1)
                 });
                 had == 0 || !rules.is_empty()
@@ -129,6 +130,9 @@ impl<'t, 'p> Document<'t, 'p> {
         };
         if first.value == mesh_dims {
             return true;
+        }
+        if self.problems.only_counts() {
+            return false;
         }
         let message = format!(
             "{} is sent to {} and, on line {}, to {}",
@@ -200,6 +204,24 @@ impl<'t, 'p> Document<'t, 'p> {
     }
 }
 
+/// Leaves out of a rule the mesh dimensions that it names again.
+fn mesh_dims_once(problems: &mut Problems, rule: &mut RulePair) {
+    let mut seen = BTreeSet::new();
+    let mut end = rule.dim.span.end;
+    rule.mesh_dims.retain(|mesh_dim| {
+        let again = Span::new(end, mesh_dim.span.end);
+        end = mesh_dim.span.end;
+        if seen.insert(mesh_dim.text.clone()) {
+            return true;
+        }
+        let message =
+            format!("The mesh dimension {} stands twice in one rule", shown(&mesh_dim.text));
+        let hint = Hint::edit("Leave the second out.", again, "");
+        problems.report(Diagnostic::error(Code::Duplicate, mesh_dim.span, message).hint(hint));
+        false
+    });
+}
+
 /// Whether a pair names something new.
 fn size_once(
     text: &str,
@@ -214,6 +236,9 @@ fn size_once(
         seen.insert(pair.name.text.clone(), first);
         return true;
     };
+    if problems.only_counts() {
+        return false;
+    }
     let message = format!(
         "{what} {} already has the size {}, on line {}",
         shown(&pair.name.text),

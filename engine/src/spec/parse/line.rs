@@ -100,6 +100,9 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_statement(&mut self, code: &str) {
+        if self.problems.only_counts() {
+            return;
+        }
         let start = self.pos;
         let len = match name_len(code) {
             0 => {
@@ -120,10 +123,9 @@ impl Reader<'_, '_> {
             let at = (self.end - rest.len()) as u32;
             let hint = Hint::edit("Assign a tensor with `=`.", Span::new(at - 2, at), "=");
             problem = problem.hint(hint);
-        } else if after.starts_with(':') {
+        } else if let Some(value) = after.strip_prefix(':') {
             let at = Span::new(start as u32, start as u32);
-            let size =
-                after[1..].trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
+            let size = value.trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
             let words: &[&str] = if size { &["mesh", "dims"] } else { &["layout"] };
             for word in words {
                 let text = format!("Write the statement word `{word}` in front.");

@@ -313,16 +313,7 @@ impl Reader<'_, '_> {
                 let hint = Hint::edit("Write `+` without spaces.", span, "+");
                 self.error_hint(Code::Syntax, span, message, hint);
             }
-            let dim = self.pair_name("a mesh dimension after `+`")?;
-            if dims.iter().any(|d| d.text == dim.text) {
-                let span = self.span(after);
-                let message =
-                    format!("The mesh dimension {} stands twice in one rule", shown(&dim.text));
-                let hint = Hint::edit("Leave the second out.", span, "");
-                self.error_hint(Code::Duplicate, dim.span, message, hint);
-            } else {
-                dims.push(dim);
-            }
+            dims.push(self.pair_name("a mesh dimension after `+`")?);
         }
     }
 }

@@ -25,6 +25,14 @@ pub(super) struct Problems {
 }
 
 impl Problems {
+    /// Counts one without its text where no more are listed; whether that was enough.
+    pub(super) fn only_counts(&mut self) -> bool {
+        let full = self.list.len() >= MAX_PROBLEMS;
+        self.errors += usize::from(full);
+        self.unlisted |= full;
+        full
+    }
+
     /// Adds one.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.is_error());

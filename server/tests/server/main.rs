@@ -1,0 +1,14 @@
+//! The server and the command line, from outside: requests without a socket, the built binary.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+
+mod app;
+mod studies;
+mod runs;
+mod events;
+mod data;
+mod pictures;
+mod guard;
+mod api;
+mod cli;
+mod serve;
