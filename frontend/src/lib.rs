@@ -1,7 +1,35 @@
 //! The studio: Meshwork in the browser.
 //!
 //! One WASM module serves the page and the worker that runs studies: the page calls [`start`],
-//! `static/worker.js` calls [`worker_main`].
+//! `static/worker.js` calls [`worker_main`]. Files stand in reading order; `state.rs` says how
+//! everything follows from the text and the view state.
+
+#![expect(
+    missing_docs,
+    clippy::needless_pass_by_value,
+    clippy::same_name_method,
+    reason = "the component macro makes types and methods of its own, and owns its props"
+)]
+
+pub mod history;
+pub mod format;
+pub mod highlight;
+pub mod icons;
+pub mod draw;
+pub mod state;
+pub mod theme;
+pub mod widgets;
+pub mod chart;
+pub mod what_if;
+pub mod pick;
+pub mod api;
+pub mod worker;
+pub mod run_client;
+pub mod address;
+pub mod share;
+pub mod bench;
+pub mod panes;
+pub mod app;
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -10,20 +38,12 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen]
 pub fn start(worker: String) {
     console_error_panic_hook::set_once();
-    mount_to_body(move || view! { <App worker=worker /> });
+    mount_to_body(move || view! { <app::App worker=worker /> });
 }
 
 /// Makes the worker ready for the page's messages.
 #[wasm_bindgen]
 pub fn worker_main() {
     console_error_panic_hook::set_once();
-}
-
-#[component]
-fn App(worker: String) -> impl IntoView {
-    view! {
-        <main data-worker=worker>
-            <h1>"Meshwork"</h1>
-        </main>
-    }
+    worker::listen();
 }

@@ -1,0 +1,62 @@
+//! The loss curve of a run: a scene like every other picture, with its table twin.
+
+use crate::draw;
+use crate::run_client::RunLog;
+use crate::widgets::{TwinToggle, table};
+use leptos::prelude::*;
+use meshwork_engine::picture::curve::{self, Series};
+use meshwork_engine::picture::scene::Scene;
+
+/// More points than this are thinned: a chart has no more pixels.
+const MOST_POINTS: usize = 400;
+
+/// The curve.
+#[component]
+pub fn Chart(log: Signal<RunLog>) -> impl IntoView {
+    let is_table = RwSignal::new(false);
+    let toggle = Callback::new(move |()| is_table.update(|t| *t = !*t));
+    let scene = move || log.with(|l| (!l.curve.is_empty()).then(|| scene(l)));
+    view! {
+        <Show when=move || log.with(|l| !l.curve.is_empty())>
+            <div class="chart">
+                <TwinToggle label="Loss curve" table=is_table on_toggle=toggle />
+                {move || scene().map(|scene| if is_table.get() {
+                    table(&scene.table).into_any()
+                } else {
+                    view! { <div class="picture" inner_html=draw::svg(&scene, 0)></div> }.into_any()
+                })}
+            </div>
+        </Show>
+    }
+}
+
+fn scene(log: &RunLog) -> Scene {
+    let mut series = vec![Series { name: "loss".to_owned(), points: thinned(&log.curve) }];
+    if !log.looks.is_empty() {
+        let points = log.looks.iter().map(|l| (l.step as f64, l.loss)).collect();
+        series.push(Series { name: "held out".to_owned(), points });
+    }
+    curve::scene(&series, &curve::Chart::new("Loss by step", "step", "loss"))
+}
+
+/// Evenly chosen points, the first and the last among them.
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let last = points.len() - 1;
+    (0..MOST_POINTS).map(|i| points[i * last / (MOST_POINTS - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_POINTS, thinned};
+
+    #[test]
+    fn thinning_keeps_both_ends() {
+        let points: Vec<(f64, f64)> = (0..5000).map(|i| (f64::from(i), 1.0)).collect();
+        let kept = thinned(&points);
+        assert_eq!(kept.len(), MOST_POINTS);
+        assert_eq!((kept[0].0, kept[MOST_POINTS - 1].0), (0.0, 4999.0));
+    }
+}

@@ -1,0 +1,144 @@
+//! The collectives of one step with their reasons; picking one frames the tensors it carries.
+
+use crate::format;
+use crate::state::Studio;
+use crate::widgets::code_words;
+use leptos::prelude::*;
+use meshwork_engine::study::CollectiveInfo;
+use wasm_bindgen::JsCast as _;
+use web_sys::{ScrollBehavior, ScrollIntoViewOptions, ScrollLogicalPosition};
+
+const PHASES: [&str; 3] = ["forward", "backward", "update"];
+/// Longer lists are cut.
+const MOST: usize = 300;
+
+/// The list of collectives.
+#[component]
+pub fn Collectives(studio: Studio) -> impl IntoView {
+    let phase = studio.watch(|v| v.phase);
+    let count = move |of: Option<&str>| {
+        studio.shown.with(|s| {
+            s.study.collectives().iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count()
+        })
+    };
+    let has_program = move || studio.shown.with(|s| s.study.totals().is_some());
+    let listed = move || {
+        studio.shown.with(|s| {
+            let mesh = s.study.mesh();
+            let phase = phase.get();
+            let all = s.study.collectives().into_iter().enumerate();
+            let kept = all.filter(|(_, c)| phase.is_none_or(|p| c.phase.name() == p));
+            kept.take(MOST).map(|(i, c)| (i, mesh.names(&c.axes), c)).collect::<Vec<_>>()
+        })
+    };
+    view! {
+        <section class="pane pane-collectives" aria-labelledby="collectives-head">
+            <header class="pane-head">
+                <h2 id="collectives-head">"Collectives"</h2>
+                <span class="pane-fact">"one step"</span>
+            </header>
+            <Show when=move || { count(None) > 0 }>
+                <div class="segments" role="group" aria-label="Phase">
+                    <PhaseButton studio=studio phase=None label="all" count=Signal::derive(move || count(None)) />
+                    {PHASES.map(|p| view! {
+                        <PhaseButton studio=studio phase=Some(p) label=p count=Signal::derive(move || count(Some(p))) />
+                    }).into_iter().collect_view()}
+                </div>
+            </Show>
+            <Show
+                when=move || { count(None) > 0 }
+                fallback=move || view! {
+                    <p class="empty">
+                        {move || if has_program() {
+                            "None: no processor needs anything from another."
+                        } else {
+                            "They appear as soon as the study has no errors."
+                        }}
+                    </p>
+                }
+            >
+                <ol class="collective-list">
+                    {move || listed().into_iter().map(|(i, over, c)| collective(studio, i, over, &c)).collect_view()}
+                </ol>
+            </Show>
+        </section>
+    }
+}
+
+#[component]
+fn PhaseButton(
+    studio: Studio,
+    phase: Option<&'static str>,
+    label: &'static str,
+    count: Signal<usize>,
+) -> impl IntoView {
+    let now = studio.watch(|v| v.phase);
+    view! {
+        <button
+            aria-pressed=move || (now.get() == phase).to_string()
+            on:click=move |_| studio.view.update(|v| v.phase = phase)
+        >
+            {label}
+            <span class="count">{count}</span>
+        </button>
+    }
+}
+
+fn collective(studio: Studio, i: usize, over: String, c: &CollectiveInfo) -> impl IntoView + use<> {
+    let picked = studio.watch(move |v| v.collective == Some(i));
+    let names: Vec<String> = c.tensors.iter().map(ToString::to_string).collect();
+    let tensors = names.join(", ");
+    let pick = move |_: web_sys::MouseEvent| {
+        let on = !picked.get_untracked();
+        studio.view.update(|v| {
+            v.collective = on.then_some(i);
+            v.tensors = if on { names.clone() } else { Vec::new() };
+            // gradients are shown when they are asked for
+            if on && names.iter().any(|n| n.contains('/')) {
+                v.derived = true;
+            }
+        });
+        if on && let Some(first) = names.first().cloned() {
+            request_animation_frame(move || show_card(&first));
+        }
+    };
+    let exact = format!(
+        "{} bytes sent by each processor; its slice has {} bytes",
+        format::exact(c.sent_bytes_per_processor),
+        format::exact(c.slice_bytes as f64)
+    );
+    view! {
+        <li>
+            <button class="collective" aria-pressed=move || picked.get().to_string() on:click=pick>
+                <span class="collective-line">
+                    <span class=format!("kind kind-{}", c.kind.name())>{title(c.kind.name())}</span>
+                    <span class="mono">{tensors}</span>
+                    <span class="muted">"over " <span class="mono">{over}</span></span>
+                    <span class="number" data-tip=exact>{format::bytes(c.sent_bytes_per_processor)}</span>
+                </span>
+                <span class="collective-why">
+                    <span class="phase">{c.phase.name()}</span>
+                    {code_words(&c.why)}
+                </span>
+            </button>
+        </li>
+    }
+}
+
+/// `allreduce` as the paper writes it: `Allreduce`.
+fn title(kind: &str) -> String {
+    let mut letters = kind.chars();
+    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
+}
+
+/// Brings the card of a tensor into view.
+fn show_card(name: &str) {
+    let Some(card) = document().get_element_by_id(&format!("tensor-{name}")) else { return };
+    let options = ScrollIntoViewOptions::new();
+    options.set_block(ScrollLogicalPosition::Nearest);
+    let calm = window().match_media("(prefers-reduced-motion: reduce)").ok().flatten();
+    if !calm.is_some_and(|m| m.matches()) {
+        options.set_behavior(ScrollBehavior::Smooth);
+    }
+    card.unchecked_into::<web_sys::HtmlElement>().scroll_into_view_with_scroll_into_view_options(&options);
+}

@@ -1,0 +1,147 @@
+//! Data to train on: the server's tables, synthetic data, and a CSV file of one's own.
+
+use crate::api::{self, Trouble};
+use crate::format;
+use crate::icons::{Icon, icon};
+use crate::state::Studio;
+use leptos::prelude::*;
+use meshwork_engine::spec::edit;
+use meshwork_wire::api::{TableInfo, Target};
+use web_sys::HtmlInputElement;
+
+/// The pane of data sets.
+#[component]
+pub fn Data(studio: Studio) -> impl IntoView {
+    let tables = RwSignal::new(None::<Result<Vec<TableInfo>, Trouble>>);
+    let said = RwSignal::new(None::<Result<String, String>>);
+    let load = move || async move { tables.set(Some(api::tables().await)) };
+    leptos::task::spawn_local(load());
+    let used = Memo::new(move |_| {
+        let name = |d: &String| d.split('@').next().unwrap_or_default().to_owned();
+        studio.study.with(|s| s.train().data.as_ref().map(name))
+    });
+    let upload = move |ev: web_sys::Event| {
+        let input: HtmlInputElement = event_target(&ev);
+        let Some(file) = input.files().and_then(|f| f.get(0)) else { return };
+        // choosing the same file again, once mended, is a change too
+        input.set_value("");
+        let name = table_name(&file.name());
+        leptos::task::spawn_local(async move {
+            match api::upload(&name, &file).await {
+                Ok(info) => {
+                    said.set(Some(Ok(format!(
+                        "{} stored as {}: {}, {}.",
+                        file.name(),
+                        info.name,
+                        format::plural(info.rows, "row"),
+                        target(&info)
+                    ))));
+                    take(studio, &info.name);
+                    load().await;
+                }
+                Err(trouble) => said.set(Some(Err(trouble.message()))),
+            }
+        });
+    };
+    view! {
+        <section class="pane pane-data" aria-labelledby="data-head">
+            <header class="pane-head">
+                <h2 id="data-head">"Data"</h2>
+                <label class="upload">
+                    <input type="file" accept=".csv,text/csv" class="visually-hidden" on:change=upload />
+                    {icon(Icon::Upload)}
+                    <span>"Upload CSV"</span>
+                </label>
+            </header>
+            <div aria-live="polite">
+                {move || said.get().map(|s| match s {
+                    Ok(text) => view! { <p class="verdict good">{icon(Icon::Check)}<span>{text}</span></p> }.into_any(),
+                    Err(text) => view! { <p class="verdict bad">{icon(Icon::Error)}<span>{text}</span></p> }.into_any(),
+                })}
+            </div>
+            <ul class="tables">
+                <li>
+                    <button
+                        class="table-choice"
+                        aria-pressed=move || used.with(|u| u.as_deref() == Some("teacher")).to_string()
+                        on:click=move |_| take(studio, "teacher")
+                    >
+                        <strong>"teacher"</strong>
+                        <span class="muted">"synthetic, of any shape"</span>
+                    </button>
+                </li>
+                {move || tables.get().and_then(Result::ok).unwrap_or_default().into_iter().map(|t| {
+                    choice(studio, used, t)
+                }).collect_view()}
+            </ul>
+            <Show when=move || used.with(Option::is_none)>
+                <p class="empty">"Now the inputs keep the numbers they begin with, step by step."</p>
+            </Show>
+            {move || tables.get().and_then(Result::err).map(|t| view! { <p class="empty">{t.message()}</p> })}
+        </section>
+    }
+}
+
+/// Makes a table the one that the study trains on.
+fn take(studio: Studio, name: &str) {
+    studio.change(|t| edit::set_option(t, "train", "data", name));
+}
+
+fn choice(studio: Studio, used: Memo<Option<String>>, t: TableInfo) -> impl IntoView {
+    let features = t.columns.len().saturating_sub(1) as u64;
+    let about = format!(
+        "{}, {}, {}",
+        format::plural(t.rows, "row"),
+        format::plural(features, "feature"),
+        target(&t)
+    );
+    let name = StoredValue::new(t.name.clone());
+    let is_it = move || name.with_value(|n| used.with(|u| u.as_ref() == Some(n))).to_string();
+    view! {
+        <li>
+            <button
+                class="table-choice"
+                data-tip=t.about
+                aria-pressed=is_it
+                on:click=move |_| name.with_value(|n| take(studio, n))
+            >
+                <strong>{t.name}</strong>
+                <span class="muted">{about}</span>
+            </button>
+        </li>
+    }
+}
+
+/// `3 classes` or `a number`.
+fn target(info: &TableInfo) -> String {
+    match &info.target {
+        Target::Number => "a number".to_owned(),
+        Target::Classes { names } => match names.len() {
+            1 => "1 class".to_owned(),
+            n => format!("{n} classes"),
+        },
+    }
+}
+
+/// The name of a table from that of its file: letters, digits, `_` and `-`.
+fn table_name(file: &str) -> String {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let name: String = stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '_' })
+        .collect();
+    let name = name.trim_matches('_').to_owned();
+    if name.is_empty() { "table".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table_name;
+
+    #[test]
+    fn files_give_tables_their_names() {
+        assert_eq!(table_name("My Houses (2).csv"), "my_houses__2");
+        assert_eq!(table_name("iris-2.CSV"), "iris-2");
+        assert_eq!(table_name("äö.csv"), "table");
+    }
+}

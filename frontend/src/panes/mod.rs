@@ -1,0 +1,16 @@
+//! The panes of the studio, one file each. A pane reads the state and changes the text or the
+//! view; panes do not know each other.
+
+pub mod collectives;
+pub mod costs;
+pub mod data;
+pub mod editor;
+pub mod examples;
+pub mod help;
+pub mod layout;
+pub mod mesh;
+pub mod messages;
+pub mod processor;
+pub mod run;
+pub mod server_run;
+pub mod tensors;
