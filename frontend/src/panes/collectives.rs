@@ -140,5 +140,6 @@ fn show_card(name: &str) {
     if !calm.is_some_and(|m| m.matches()) {
         options.set_behavior(ScrollBehavior::Smooth);
     }
-    card.unchecked_into::<web_sys::HtmlElement>().scroll_into_view_with_scroll_into_view_options(&options);
+    card.unchecked_into::<web_sys::HtmlElement>()
+        .scroll_into_view_with_scroll_into_view_options(&options);
 }

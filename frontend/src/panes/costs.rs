@@ -111,7 +111,9 @@ fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
         }
     });
     let compared = match share {
-        Some(s) => format!("{} % of one processor alone", format::exact((s * 1000.0).round() / 10.0)),
+        Some(s) => {
+            format!("{} % of one processor alone", format::exact((s * 1000.0).round() / 10.0))
+        }
         None if f.value == 0.0 => "nothing to send".to_owned(),
         None => "one processor alone sends nothing".to_owned(),
     };

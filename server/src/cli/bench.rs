@@ -139,7 +139,11 @@ fn measure(rounds: usize) -> Result<Measures, Failure> {
     let mut quarter = session(&study, Alone)?;
     quarter.step();
     let steps = 40;
-    let seconds = time(|| (0..steps).for_each(|_| drop(black_box(quarter.step()))));
+    let seconds = time(|| {
+        for _ in 0..steps {
+            black_box(quarter.step());
+        }
+    });
     let flops =
         study.totals().map_or(0.0, |t| t.flops_per_processor) * study.mesh().processors() as f64;
     let steps_per_second = f64::from(steps) / seconds;
