@@ -9,7 +9,7 @@
 //!   hint: what a hint without a change says
 //! ```
 //!
-//! In a text `␀` stands for a NUL character and `␍` for a carriage return. `BLESS=1 cargo test
+//! In a text `␀` stands for a NUL character and `␍` for a carriage return. `MESHWORK_BLESS=1 cargo test
 //! --test spec_corpus` writes what is reported now; read the difference before keeping it.
 
 #![expect(
@@ -86,7 +86,7 @@ fn report(text: &str, diagnostics: &[Diagnostic]) -> String {
 
 #[test]
 fn corpus() {
-    let bless = std::env::var("BLESS").is_ok();
+    let bless = std::env::var("MESHWORK_BLESS").is_ok();
     let mut wrong = String::new();
     for file in files() {
         let mut blessed = String::new();
