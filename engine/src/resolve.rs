@@ -115,13 +115,13 @@ impl Problems<'_> {
             return Diagnostic::error(
                 Code::MeshDimensionTwice,
                 self.rule_span(&first.name),
-                format!("the rule of `{}` names the mesh dimension `{mesh_dim}` twice", first.name),
+                format!("The rule of `{}` names the mesh dimension `{mesh_dim}` twice", first.name),
             );
         }
         let (a, b) = (&first.name, &second.name);
         let span = self.rule_span(b);
         let message = format!(
-            "{} cannot be laid out: its dimensions `{a}` and `{b}` both go to the mesh dimension `{mesh_dim}`{}",
+            "`{}` cannot be laid out: its dimensions `{a}` and `{b}` both go to the mesh dimension `{mesh_dim}`{}",
             problem.tensors[0],
             others(&problem.tensors[1..]),
         );
@@ -132,10 +132,14 @@ impl Problems<'_> {
         });
         if let Some(free) = free {
             let mend = format!("{b}:{}", free.name);
-            d = d.hint(Hint::edit(format!("split `{b}` over `{}` instead", free.name), span, mend));
+            d = d.hint(Hint::edit(
+                format!("Split `{b}` over `{}` instead.", free.name),
+                span,
+                mend,
+            ));
         }
-        d.hint(Hint::edit(format!("leave `{b}` whole"), span, "")).hint(Hint::edit(
-            format!("leave `{a}` whole"),
+        d.hint(Hint::edit(format!("Leave `{b}` whole."), span, "")).hint(Hint::edit(
+            format!("Leave `{a}` whole."),
             self.rule_span(a),
             "",
         ))
@@ -149,7 +153,7 @@ impl Problems<'_> {
         let sizes = if below > 0 { format!("{below} or {above}") } else { above.to_string() };
         let span = self.rule_span(&dim.name);
         let message = format!(
-            "{} cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); the nearest sizes that do are {sizes}{}",
+            "`{}` cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); the nearest sizes that do are {sizes}{}",
             problem.tensors[0],
             dim.name,
             dim.size,
@@ -162,19 +166,23 @@ impl Problems<'_> {
         if let Some(&place) = self.places.dims.get(&*dim.name) {
             for size in [above, below].into_iter().filter(|&s| s > 0) {
                 let replacement = format!("{}:{size}", dim.name);
-                d = d.hint(Hint::edit(format!("set `{}` to {size}", dim.name), place, replacement));
+                d = d.hint(Hint::edit(
+                    format!("Set `{}` to {size}.", dim.name),
+                    place,
+                    replacement,
+                ));
             }
         }
-        d.hint(Hint::edit(format!("leave `{}` whole", dim.name), span, ""))
+        d.hint(Hint::edit(format!("Leave `{}` whole.", dim.name), span, ""))
     }
 }
 
 fn others(tensors: &[Name]) -> String {
     match tensors {
         [] => String::new(),
-        [one] => format!("; so does {one}"),
-        [one, two] => format!("; so do {one} and {two}"),
-        [one, rest @ ..] => format!("; so do {one} and {} more tensors", rest.len()),
+        [one] => format!("; so does `{one}`"),
+        [one, two] => format!("; so do `{one}` and `{two}`"),
+        [one, rest @ ..] => format!("; so do `{one}` and {} more tensors", rest.len()),
     }
 }
 
@@ -196,21 +204,21 @@ fn warn_unmatched(
         let rest = rest.join("+");
         if !dims.is_empty() && !dims.contains(&&*rule.dim) {
             let message =
-                format!("the rule matches nothing: no tensor has the dimension `{}`", rule.dim);
+                format!("The rule matches nothing: no tensor has the dimension `{}`", rule.dim);
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(&rule.dim, dims.iter().copied()) {
-                d = d.hint(Hint::edit(format!("write `{near}`"), span, format!("{near}:{rest}")));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), span, format!("{near}:{rest}")));
             }
-            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+            diagnostics.push(d.hint(Hint::edit("Remove it.", span, "")));
         }
         for name in rule.mesh_dims.iter().filter(|m| mesh.axis(m).is_none()) {
-            let message = format!("the rule matches nothing: the mesh has no dimension `{name}`");
+            let message = format!("The rule matches nothing: the mesh has no dimension `{name}`");
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(name, mesh_dims.iter().copied()) {
                 let mend = format!("{}:{near}", rule.dim);
-                d = d.hint(Hint::edit(format!("write `{near}`"), span, mend));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), span, mend));
             }
-            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+            diagnostics.push(d.hint(Hint::edit("Remove it.", span, "")));
         }
     }
 }

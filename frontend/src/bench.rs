@@ -4,7 +4,7 @@
 use crate::state::Studio;
 use leptos::prelude::*;
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::Session;
+use meshwork_engine::session::Session;
 use meshwork_engine::study::Study;
 use serde::Serialize;
 use wasm_bindgen::closure::Closure;

@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// Elements of one task of element-wise, reducing or moving work.
 const TASK: usize = 1 << 15;
 
+/// Operations that one thread does faster than it wakes another.
+const FEW: u64 = 1 << 15;
+
 /// Messages and bytes, all processors together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
@@ -253,13 +256,18 @@ impl<T: Number, P: Pool> Host<T, P> {
                 plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)),
             );
         }
-        self.pool.each(tasks, |(left, right, start, part)| plan.compute(left, right, start, part));
+        let operations = self.program.flops(step) * first.len() as u64;
+        self.spread(operations, tasks, |(left, right, start, part)| {
+            plan.compute(left, right, start, part);
+        });
         drop(prepared);
         if plan.is_permuted() {
             let grouped = results;
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
             let tasks = chunks(&mut results);
-            self.pool.each(tasks, |(i, start, part)| plan.permute(&grouped[i], start, part));
+            self.spread(operations, tasks, |(i, start, part)| {
+                plan.permute(&grouped[i], start, part)
+            });
             for buffer in grouped {
                 self.buffers.give_back(buffer);
             }
@@ -282,7 +290,8 @@ impl<T: Number, P: Pool> Host<T, P> {
             })
             .collect();
         let number = self.step_number;
-        self.pool.each(chunks(&mut results), |(i, start, part)| {
+        let operations = self.program.flops(step).max(length as u64) * first.len() as u64;
+        self.spread(operations, chunks(&mut results), |(i, start, part)| {
             let (inputs, begin) = &context[i];
             match kernel {
                 Kernel::Tape(plan) => plan.compute(inputs, begin, number, start, part),
@@ -294,6 +303,16 @@ impl<T: Number, P: Pool> Host<T, P> {
         });
         drop(context);
         self.store(output, results, &owner);
+    }
+
+    /// Does tasks of so many operations in all: by the pool, or right here where waking others
+    /// takes longer than the work.
+    fn spread<W: Send>(&self, operations: u64, tasks: Vec<W>, work: impl Fn(W) + Sync + Send) {
+        if operations < FEW {
+            tasks.into_iter().for_each(work);
+        } else {
+            self.pool.each(tasks, work);
+        }
     }
 
     fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
@@ -337,7 +356,8 @@ impl<T: Number, P: Pool> Host<T, P> {
                 members.iter().map(slice).collect()
             })
             .collect();
-        self.pool.each(chunks(&mut results), |(i, start, part)| {
+        let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
+        self.spread(operations, chunks(&mut results), |(i, start, part)| {
             let slices = &slices[i];
             let part = Part { me: wanted[i].1, start, out: part };
             match combine {

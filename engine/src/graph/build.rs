@@ -36,10 +36,10 @@ pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
             Diagnostic::error(
                 Code::MissingStatement,
                 Span::new(0, 0),
-                "the study has no model".to_owned(),
+                "The study has no model".to_owned(),
             )
             .hint(Hint::edit(
-                "add the paper's example",
+                "Add the paper's example.",
                 Span::new(0, 0),
                 "model two_layer\n",
             )),
@@ -137,9 +137,9 @@ impl<'d> Builder<'d> {
                     Diagnostic::error(
                         Code::Duplicate,
                         span,
-                        format!("the dimension `{name}` already has the size {before}"),
+                        format!("The dimension `{name}` already has the size {before}"),
                     )
-                    .hint(Hint::edit("remove this one", span, "")),
+                    .hint(Hint::edit("Remove this one.", span, "")),
                 );
             }
             return;
@@ -208,7 +208,7 @@ impl<'d> Builder<'d> {
         self.diagnostics.push(Diagnostic::error(
             Code::Duplicate,
             span,
-            format!("there is already a tensor `{full}`; give this one another name"),
+            format!("There is already a tensor `{full}`; give this one another name"),
         ));
         false
     }
@@ -290,10 +290,10 @@ impl<'d> Builder<'d> {
         if role == Role::Loss {
             let shape = self.built.graph.shape(id);
             if shape.rank() > 0 {
-                let message = format!("the loss is a single number, this one is {shape}");
+                let message = format!("The loss is a single number, this one is {shape}");
                 let d = Diagnostic::error(Code::ShapeMismatch, span, message);
                 self.diagnostics.push(d.hint(Hint::edit(
-                    "take its mean",
+                    "Take its mean.",
                     value.span,
                     format!("mean({})", crate::spec::print::expression(value)),
                 )));
@@ -319,7 +319,7 @@ impl<'d> Builder<'d> {
                 self.diagnostics.push(Diagnostic::error(
                     Code::TooLarge,
                     name.span,
-                    format!("the model has more than {MAX_NODES} operations"),
+                    format!("The model has more than {MAX_NODES} operations"),
                 ));
                 break;
             }
@@ -364,10 +364,10 @@ impl<'d> Builder<'d> {
         }
         for (name, span) in &self.built.dim_spans {
             if !graph.nodes().iter().any(|n| n.shape.has(name)) {
-                let message = format!("no tensor has the dimension `{name}`");
+                let message = format!("No tensor has the dimension `{name}`");
                 self.diagnostics.push(
                     Diagnostic::warning(Code::Unused, *span, message).hint(Hint::edit(
-                        "remove it",
+                        "Remove it.",
                         *span,
                         "",
                     )),
@@ -386,9 +386,9 @@ impl<'d> Builder<'d> {
                 Diagnostic::error(
                     Code::NoLoss,
                     span,
-                    "there is nothing to train: no tensor is called `loss`",
+                    "There is nothing to train: no tensor is called `loss`",
                 )
-                .hint(Hint::new("assign a single number to it: loss = mean(square(y - target))")),
+                .hint(Hint::new("Assign a single number to it: loss = mean(square(y - target)).")),
             );
             return self.built;
         };
@@ -397,7 +397,7 @@ impl<'d> Builder<'d> {
             self.diagnostics.push(Diagnostic::warning(
                 Code::NoLoss,
                 span,
-                "the loss depends on no parameter: training changes nothing",
+                "The loss depends on no parameter: training changes nothing",
             ));
         }
         let TrainOptions { optimizer, rate, .. } = self.built.train;
@@ -414,7 +414,7 @@ fn count_errors(diagnostics: &[Diagnostic]) -> usize {
 fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
     let lost = has.dims().iter().find(|d| !wants.has(&d.name))?;
     Some(format!(
-        "the expression is {has}, which has the dimension `{}` that {wants} lacks",
+        "The expression is {has}, which has the dimension `{}` that {wants} lacks",
         lost.name
     ))
 }

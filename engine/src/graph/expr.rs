@@ -171,10 +171,11 @@ impl Scope<'_> {
             format!("`{name}` is neither declared by input or param nor assigned above"),
         );
         if self.dims.contains_key(name) {
-            d = d
-                .hint(Hint::new(format!("`{name}` is a dimension; index({name}) counts along it")));
+            d = d.hint(Hint::new(format!(
+                "`{name}` is a dimension; index({name}) counts along it."
+            )));
         } else if let Some(near) = nearest(name, self.names.keys().map(String::as_str)) {
-            d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
         }
         self.diagnostics.push(d);
         None
@@ -190,12 +191,12 @@ impl Scope<'_> {
             Code::UnknownDimension,
             span,
             format!(
-                "the dimension `{}` has no size; give it one: dims {}:8",
+                "The dimension `{}` has no size; give it one: dims {}:8",
                 ident.text, ident.text
             ),
         );
         if let Some(near) = nearest(&ident.text, self.dims.keys().map(String::as_str)) {
-            d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
         }
         self.diagnostics.push(d);
         None
@@ -212,7 +213,7 @@ impl Scope<'_> {
                 self.complain(
                     Code::TooLarge,
                     span,
-                    format!("a tensor {shape} has more than 2^52 elements"),
+                    format!("A tensor {shape} has more than 2^52 elements"),
                 );
                 None
             }
@@ -236,10 +237,10 @@ impl Scope<'_> {
             let mut d = Diagnostic::error(
                 Code::UnknownFunction,
                 at,
-                format!("there is no function `{name}`"),
+                format!("There is no function `{name}`"),
             );
             if let Some(near) = nearest(name, FUNCTIONS.iter().map(|f| f.name)) {
-                d = d.hint(Hint::edit(format!("write `{near}`"), at, near));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), at, near));
             }
             self.diagnostics.push(d);
             return None;
@@ -273,7 +274,7 @@ impl Scope<'_> {
         let to = self.dimension(to)?;
         let shape = self.graph.shape(x).clone();
         let Some(axis) = shape.axis(from) else {
-            let message = format!("the tensor {shape} has no dimension `{from}`");
+            let message = format!("The tensor {shape} has no dimension `{from}`");
             self.complain(Code::ShapeMismatch, span, message);
             return None;
         };
@@ -291,7 +292,7 @@ impl Scope<'_> {
         match Shape::new(dims.collect()) {
             Ok(shape) => Some(self.graph.add(cx, Op::Rename, vec![x], shape)),
             Err(name) => {
-                let message = format!("the tensor {shape} already has a dimension `{name}`");
+                let message = format!("The tensor {shape} already has a dimension `{name}`");
                 self.complain(Code::ShapeMismatch, span, message);
                 None
             }

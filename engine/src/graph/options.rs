@@ -30,7 +30,7 @@ impl<'o, 'd> Reader<'o, 'd> {
                     format!("`{statement}` has no option `{key}`; it takes {list}"),
                 );
                 if let Some(near) = nearest(key, known.iter().copied()) {
-                    d = d.hint(Hint::edit(format!("write `{near}`"), option.key.span, near));
+                    d = d.hint(Hint::edit(format!("Write `{near}`."), option.key.span, near));
                 }
                 diagnostics.push(d);
             } else if options[..i].iter().any(|o| o.key.text == key) {
@@ -40,7 +40,7 @@ impl<'o, 'd> Reader<'o, 'd> {
                         option.span,
                         format!("`{key}` is given twice in this `{statement}` line"),
                     )
-                    .hint(Hint::edit("remove this one", option.span, "")),
+                    .hint(Hint::edit("Remove this one.", option.span, "")),
                 );
             }
         }
@@ -109,7 +109,7 @@ impl<'o, 'd> Reader<'o, 'd> {
         if let OptValue::Word(word) = &option.value
             && let Some(near) = nearest(word, names.iter().copied())
         {
-            d = d.hint(Hint::edit(format!("write `{near}`"), option.value_span, near));
+            d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
         }
         self.diagnostics.push(d);
         None
@@ -210,7 +210,7 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
                 option.span,
                 format!("`{}` has no effect on this optimizer", option.key.text),
             )
-            .hint(Hint::edit("remove it", option.span, "")),
+            .hint(Hint::edit("Remove it.", option.span, "")),
         );
     }
     result
