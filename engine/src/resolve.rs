@@ -150,10 +150,14 @@ impl Problems<'_> {
         let parts = self.mesh.group_size(&axes);
         let below = dim.size / parts * parts;
         let above = below + parts;
-        let sizes = if below > 0 { format!("{below} or {above}") } else { above.to_string() };
+        let sizes = if below > 0 {
+            format!("the nearest sizes that do are {below} and {above}")
+        } else {
+            format!("the least size that does is {above}")
+        };
         let span = self.rule_span(&dim.name);
         let message = format!(
-            "`{}` cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); the nearest sizes that do are {sizes}{}",
+            "`{}` cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
             problem.tensors[0],
             dim.name,
             dim.size,

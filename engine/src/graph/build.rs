@@ -8,9 +8,9 @@ use super::{Context, Graph, Node, autodiff, models, optimizer};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::index::{IdVec, NodeId};
 use crate::layout::dims::{Name, Shape};
-use crate::spec::ast::{Decl, Expr, Ident, Item, Opt, Spec, Stmt};
+use crate::spec::ast::{Decl, Expr, Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
 const MAX_NODES: usize = 200_000;
@@ -58,6 +58,8 @@ struct Builder<'d> {
     uninitialised: Vec<NodeId>,
     diagnostics: &'d mut Vec<Diagnostic>,
     errors_before: usize,
+    /// Names whose declaration or assignment was wrong: their use is no further mistake.
+    broken: BTreeSet<String>,
     /// The span of the `model` statement while its text is built.
     origin: Option<Span>,
     /// `layer.3.` inside the fourth repetition of a block.
@@ -72,6 +74,7 @@ impl<'d> Builder<'d> {
             dims: BTreeMap::new(),
             names: BTreeMap::new(),
             uninitialised: Vec::new(),
+            broken: BTreeSet::new(),
             diagnostics,
             errors_before,
             origin: None,
@@ -148,6 +151,25 @@ impl<'d> Builder<'d> {
         self.built.dim_spans.insert(name.to_owned(), span);
     }
 
+    /// A dimension of a preset; its size belongs into the `model` line, not into `dims`.
+    fn preset_dimension(&mut self, preset: &Ident, pair: &Pair, span: Span) {
+        let name = &pair.name.text;
+        if let Some(&elsewhere) = self.built.dim_spans.get(name) {
+            let message =
+                format!("`{name}` gets its size in the model line: {} {name}:8", preset.text);
+            self.diagnostics.push(
+                Diagnostic::error(Code::Duplicate, elsewhere, message).hint(Hint::edit(
+                    "Remove this one.",
+                    elsewhere,
+                    "",
+                )),
+            );
+            return;
+        }
+        self.origin = Some(span);
+        self.dimension(name, pair.size, pair.span);
+    }
+
     fn items(&mut self, items: &[Item]) {
         let mut i = 0;
         while i < items.len() {
@@ -185,8 +207,7 @@ impl<'d> Builder<'d> {
             if let Stmt::Dims(pairs) = &item.stmt {
                 for pair in pairs {
                     let own = options.iter().find(|o| o.key.text == pair.name.text);
-                    self.origin = Some(own.map_or(span, |o| o.span));
-                    self.dimension(&pair.name.text, pair.size, pair.span);
+                    self.preset_dimension(preset, pair, own.map_or(span, |o| o.span));
                 }
             }
         }
@@ -218,6 +239,7 @@ impl<'d> Builder<'d> {
             graph: &mut self.built.graph,
             dims: &self.dims,
             names: &self.names,
+            broken: &self.broken,
             diagnostics: self.diagnostics,
             origin: self.origin,
         }
@@ -225,7 +247,10 @@ impl<'d> Builder<'d> {
 
     fn declare(&mut self, decl: &Decl, role: Role) {
         let span = self.origin.unwrap_or(decl.span);
-        let Some(shape) = self.scope().shape(&decl.dims) else { return };
+        let Some(shape) = self.scope().shape(&decl.dims) else {
+            self.broken.insert(decl.name.text.clone());
+            return;
+        };
         if !self.is_free(&decl.name, span) {
             return;
         }
@@ -267,7 +292,10 @@ impl<'d> Builder<'d> {
             phase: Phase::Forward,
             span,
         };
-        let Some(mut id) = self.scope().expr(&cx, value) else { return };
+        let Some(mut id) = self.scope().expr(&cx, value) else {
+            self.broken.insert(name.text.clone());
+            return;
+        };
         if let Some(dims) = dims {
             let Some(shape) = self.scope().shape(dims) else { return };
             if let Some(message) = misfit(self.built.graph.shape(id), &shape) {

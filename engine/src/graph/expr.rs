@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::spec::ast::{BinaryOp, Call, Expr, ExprKind, Ident, OptValue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function of the language: its form, and what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Scope<'a> {
     pub dims: &'a BTreeMap<String, u64>,
     /// Tensors by the names that are visible here.
     pub names: &'a BTreeMap<String, NodeId>,
+    /// Names whose own line was wrong: their use is reported no more.
+    pub broken: &'a BTreeSet<String>,
     /// Where complaints go.
     pub diagnostics: &'a mut Vec<Diagnostic>,
     /// Stands for every span, where the text is a preset's.
@@ -163,6 +165,9 @@ impl Scope<'_> {
     fn name(&mut self, name: &str, span: Span) -> Option<NodeId> {
         if let Some(&id) = self.names.get(name) {
             return Some(id);
+        }
+        if self.broken.contains(name) {
+            return None;
         }
         let span = self.span(span);
         let mut d = Diagnostic::error(
