@@ -43,13 +43,19 @@ fn view_at_start(asked: &address::Asked) -> View {
         phase: None,
         derived: false,
         tables: BTreeSet::new(),
-        menus: None,
+        menus: is_narrow(),
         tab: if is_run { Tab::Run } else { Tab::Pictures },
         theme: theme::remembered(),
         intro: theme::is_newcomer() && !is_run,
         help: false,
         notice: asked.problem.clone(),
     }
+}
+
+/// Whether the screen is too narrow for a grid of many mesh dimensions.
+fn is_narrow() -> bool {
+    let width = window().inner_width().ok().and_then(|w| w.as_f64());
+    width.is_some_and(|w| w < 480.0)
 }
 
 /// The studio; `worker` is the address of the script that runs studies.
@@ -113,12 +119,14 @@ pub fn App(worker: String) -> impl IntoView {
                 <div class="column column-results">
                     <div class="results-costs stale-zone" class:stale=move || stale.get()>
                         <Costs studio=studio />
-                        <Collectives studio=studio />
                     </div>
                     <div class="results-run">
                         <RunPanel studio=studio runs=runs />
                         <Data studio=studio />
                         <ServerRuns studio=studio runs=runs />
+                    </div>
+                    <div class="results-costs stale-zone" class:stale=move || stale.get()>
+                        <Collectives studio=studio />
                     </div>
                 </div>
             </main>

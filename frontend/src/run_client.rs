@@ -108,7 +108,7 @@ pub struct Runs {
     /// Why the server did not do what it was asked for.
     pub trouble: RwSignal<Option<api::Trouble>>,
     /// The latest runs on the server; `None` until it has answered.
-    pub past: RwSignal<Option<Vec<Run>>>,
+    pub past: RwSignal<Option<Result<Vec<Run>, api::Trouble>>>,
 }
 
 impl Runs {
@@ -254,7 +254,7 @@ impl Runs {
 
     /// Asks the server for its latest runs.
     pub async fn refresh_past(self) {
-        self.past.set(Some(api::runs().await.unwrap_or_default()));
+        self.past.set(Some(api::runs().await));
     }
 
     async fn look_at(self, studio: Studio, id: String) {

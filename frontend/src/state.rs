@@ -84,8 +84,8 @@ pub struct View {
     pub derived: bool,
     /// Pictures that show their table twin instead.
     pub tables: BTreeSet<String>,
-    /// The layout as menus rather than a grid; `None` leaves it to the width of the screen.
-    pub menus: Option<bool>,
+    /// The layout as menus rather than a grid.
+    pub menus: bool,
     /// The part a narrow screen shows.
     pub tab: Tab,
     /// Light or dark.

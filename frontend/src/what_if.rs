@@ -80,7 +80,14 @@ pub fn reason_against(study: &Study, shape: &Shape) -> Option<String> {
         let named = quoted(&d.message).into_iter().filter(|q| shape.has(q)).count();
         named >= if d.code == Code::MeshDimensionTwice { 2 } else { 1 }
     });
-    about.or_else(|| errors().next()).map(|d| d.message.clone())
+    about.or_else(|| errors().next()).map(|d| without_tensors(&d.message))
+}
+
+/// A layout error without the names of the tensors it speaks of: the card names its own.
+fn without_tensors(message: &str) -> String {
+    let about = message.split_once(" cannot be laid out: ").map_or(message, |(_, why)| why);
+    let about = about.split("; so do").next().unwrap_or(about);
+    format!("Cannot be cut like this: {about}.")
 }
 
 /// The cells whose rule, as it stands, an error speaks of.

@@ -28,7 +28,7 @@ pub fn Costs(studio: Studio) -> impl IntoView {
         <section class="pane pane-costs" aria-labelledby="costs-head">
             <header class="pane-head">
                 <h2 id="costs-head">"Costs"</h2>
-                <span class="pane-fact">"one step, each processor"</span>
+                <span class="pane-fact">"one step, per processor"</span>
             </header>
             {move || match facts() {
                 None => view! {
@@ -112,10 +112,19 @@ fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
     });
     let compared = match share {
         Some(s) => {
+<<<<<<< HEAD
             format!("{} % of one processor alone", format::exact((s * 1000.0).round() / 10.0))
         }
         None if f.value == 0.0 => "nothing to send".to_owned(),
         None => "one processor alone sends nothing".to_owned(),
+=======
+            let percent = format::exact((s * 1000.0).round() / 10.0);
+            view! { {percent} " %" <span class="visually-hidden">" of one processor alone"</span> }
+                .into_any()
+        }
+        None if f.value == 0.0 => "none".into_any(),
+        None => "alone: none".into_any(),
+>>>>>>> room/studio
     };
     view! {
         <div class="fact">
@@ -123,7 +132,7 @@ fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
             <dd>
                 <span class="value" data-tip=f.exact()>{f.words()}</span>
                 {bar}
-                <span class="muted">{compared}</span>
+                <span class="muted" data-tip="Compared with one processor that does everything alone">{compared}</span>
             </dd>
         </div>
     }

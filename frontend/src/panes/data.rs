@@ -77,7 +77,9 @@ pub fn Data(studio: Studio) -> impl IntoView {
             <Show when=move || used.with(Option::is_none)>
                 <p class="empty">"Now the inputs keep the numbers they begin with, step by step."</p>
             </Show>
-            {move || tables.get().and_then(Result::err).map(|t| view! { <p class="empty">{t.message()}</p> })}
+            {move || tables.get().and_then(Result::err).map(|_| view! {
+                <p class="empty">"The tables of the server are not at hand."</p>
+            })}
         </section>
     }
 }

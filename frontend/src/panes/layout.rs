@@ -56,25 +56,20 @@ pub fn LayoutEditor(studio: Studio) -> impl IntoView {
         Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));
     let columns = Memo::new(move |_| grid.with(|g| g.columns.clone()));
     let menus = studio.watch(|v| v.menus);
-    let class = move || match menus.get() {
-        None => "layout-views",
-        Some(true) => "layout-views show-menus",
-        Some(false) => "layout-views show-grid",
-    };
     view! {
         <section class="pane pane-layout" aria-labelledby="layout-head">
             <header class="pane-head">
                 <h2 id="layout-head">"Layout"</h2>
                 <div class="segments" role="group" aria-label="Show the layout as">
                     <button
-                        aria-pressed=move || (menus.get() == Some(false)).to_string()
-                        on:click=move |_| studio.view.update(|v| v.menus = Some(false))
+                        aria-pressed=move || (!menus.get()).to_string()
+                        on:click=move |_| studio.view.update(|v| v.menus = false)
                     >
                         "Grid"
                     </button>
                     <button
-                        aria-pressed=move || (menus.get() == Some(true)).to_string()
-                        on:click=move |_| studio.view.update(|v| v.menus = Some(true))
+                        aria-pressed=move || menus.get().to_string()
+                        on:click=move |_| studio.view.update(|v| v.menus = true)
                     >
                         "Menus"
                     </button>
@@ -86,10 +81,14 @@ pub fn LayoutEditor(studio: Studio) -> impl IntoView {
                     <p class="empty">"A model gives the tensor dimensions that can be split here."</p>
                 }
             >
-                <div class=class>
-                    <GridView studio=studio grid=grid rows=rows columns=columns verdicts=verdicts />
+                <Show
+                    when=move || menus.get()
+                    fallback=move || view! {
+                        <GridView studio=studio grid=grid rows=rows columns=columns verdicts=verdicts />
+                    }
+                >
                     <MenuView studio=studio grid=grid rows=rows columns=columns />
-                </div>
+                </Show>
             </Show>
         </section>
     }

@@ -69,12 +69,12 @@ pub fn RunPanel(studio: Studio, runs: Runs) -> impl IntoView {
             {move || why_not().map(|w| view! { <p class="empty">{w}</p> })}
             <Show
                 when=move || runs.here.with(Option::is_some)
-                fallback=move || view! {
+                fallback=move || can_run.get().then(|| view! {
                     <p class="empty">
                         "Running here trains the network in this browser, on its mesh and on one \
                          processor side by side, and compares the two."
                     </p>
-                }
+                })
             >
                 <Here studio=studio runs=runs />
             </Show>

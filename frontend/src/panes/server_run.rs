@@ -5,6 +5,7 @@ use crate::icons::{Icon, icon};
 use crate::panes::run::{RunView, proof};
 use crate::run_client::{RunLog, Runs};
 use crate::state::Studio;
+use crate::widgets::code_words;
 use leptos::prelude::*;
 use meshwork_wire::api::{Run, RunState};
 
@@ -20,7 +21,7 @@ pub fn ServerRuns(studio: Studio, runs: Runs) -> impl IntoView {
             {move || runs.trouble.get().map(|t| view! {
                 <div class="trouble" role="alert">
                     {icon(Icon::Error)}
-                    <p>{t.message()}</p>
+                    <p>{code_words(&t.message())}</p>
                     <button class="quiet small" on:click=move |_| runs.trouble.set(None)>"Dismiss"</button>
                 </div>
             })}
@@ -102,12 +103,14 @@ fn Past(studio: Studio, runs: Runs) -> impl IntoView {
     view! {
         {move || match runs.past.get() {
             None => view! { <p class="empty">"Asking the server for its runs…"</p> }.into_any(),
-            Some(list) if list.is_empty() => view! {
+            Some(Err(_)) if runs.trouble.with(Option::is_some) => ().into_any(),
+            Some(Err(trouble)) => view! { <p class="empty">{code_words(&trouble.message())}</p> }.into_any(),
+            Some(Ok(list)) if list.is_empty() => view! {
                 <p class="empty">
                     "No runs yet. A run on the server has its own address and outlives this page."
                 </p>
             }.into_any(),
-            Some(list) => view! {
+            Some(Ok(list)) => view! {
                 <ul class="past" aria-label="Runs on the server, newest first">
                     {list.into_iter().map(|run| {
                         let id = run.id.clone();
