@@ -112,19 +112,12 @@ fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
     });
     let compared = match share {
         Some(s) => {
-<<<<<<< HEAD
-            format!("{} % of one processor alone", format::exact((s * 1000.0).round() / 10.0))
-        }
-        None if f.value == 0.0 => "nothing to send".to_owned(),
-        None => "one processor alone sends nothing".to_owned(),
-=======
             let percent = format::exact((s * 1000.0).round() / 10.0);
             view! { {percent} " %" <span class="visually-hidden">" of one processor alone"</span> }
                 .into_any()
         }
         None if f.value == 0.0 => "none".into_any(),
-        None => "alone: none".into_any(),
->>>>>>> room/studio
+        None => "alone 0 B".into_any(),
     };
     view! {
         <div class="fact">
