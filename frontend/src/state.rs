@@ -70,6 +70,10 @@ pub enum Theme {
 
 /// What is picked and what is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a part of the page that opens and shuts"
+)]
 pub struct View {
     /// The processor picked by a click, lit everywhere.
     pub picked: Option<u32>,
@@ -112,11 +116,11 @@ pub struct Studio {
     /// What the pictures show.
     pub shown: Memo<Shown>,
     /// Its tensors.
-    pub tensors: Memo<Arc<Vec<TensorInfo>>>,
+    pub tensors: Memo<Arc<[TensorInfo]>>,
     /// Its tensor dimensions.
     pub dims: Memo<Vec<Dimension>>,
     /// Its collectives.
-    pub collectives: Memo<Arc<Vec<CollectiveInfo>>>,
+    pub collectives: Memo<Arc<[CollectiveInfo]>>,
     /// The shown study on one processor, for comparison.
     pub alone: Memo<Shared>,
 }
@@ -134,9 +138,9 @@ impl Studio {
                 _ => Shown { study, stale: false },
             }
         });
-        let tensors = Memo::new(move |_| shown.with(|s| Arc::new(s.study.tensors())));
+        let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
         let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
-        let collectives = Memo::new(move |_| shown.with(|s| Arc::new(s.study.collectives())));
+        let collectives = Memo::new(move |_| shown.with(|s| Arc::from(s.study.collectives())));
         let alone = Memo::new(move |_| shown.with(|s| Shared::new(s.study.alone())));
         let view = RwSignal::new(view);
         Self { document, view, text, study, shown, tensors, dims, collectives, alone }
