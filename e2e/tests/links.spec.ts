@@ -32,7 +32,7 @@ test('the link is copied', async ({ page, context }) => {
 
 test('a readable address opens a study', async ({ page }) => {
   const studio = await new Studio(page).open('/?mesh=rows:2,cols:2&layout=batch:rows,hidden:cols&model=two_layer');
-  await expect(studio.text).toHaveValue(/mesh rows:2 cols:2/);
+  await expect(studio.text).toHaveValue(/mesh rows:2[ ,]cols:2/);
   await expect.poll(() => studio.slices('h')).toEqual(['0', '1', '2', '3']);
 });
 

@@ -13,7 +13,7 @@ use crate::panes::mesh::MeshEditor;
 use crate::panes::messages::Messages;
 use crate::panes::processor::Processors;
 use crate::panes::run::RunPanel;
-use crate::panes::server_run::ServerRuns;
+use crate::panes::server_run::{PastRuns, ServerRun};
 use crate::panes::tensors::Tensors;
 use crate::pick::{self, Tip};
 use crate::run_client::Runs;
@@ -122,11 +122,14 @@ pub fn App(worker: String) -> impl IntoView {
                     </div>
                     <div class="results-run">
                         <RunPanel studio=studio runs=runs />
-                        <Data studio=studio />
-                        <ServerRuns studio=studio runs=runs />
+                        <ServerRun studio=studio runs=runs />
                     </div>
                     <div class="results-costs stale-zone" class:stale=move || stale.get()>
                         <Collectives studio=studio />
+                    </div>
+                    <div class="results-run">
+                        <Data studio=studio />
+                        <PastRuns studio=studio runs=runs />
                     </div>
                 </div>
             </main>

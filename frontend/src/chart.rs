@@ -10,6 +10,10 @@ use meshwork_engine::picture::scene::Scene;
 /// More points than this are thinned: a chart has no more pixels.
 const MOST_POINTS: usize = 400;
 
+/// The plane of the curve in pixels: with its labels it fills a column of the studio.
+const WIDTH: f64 = 216.0;
+const HEIGHT: f64 = 140.0;
+
 /// The curve.
 #[component]
 pub fn Chart(log: Signal<RunLog>) -> impl IntoView {
@@ -36,7 +40,8 @@ fn scene(log: &RunLog) -> Scene {
         let points = log.looks.iter().map(|l| (l.step as f64, l.loss)).collect();
         series.push(Series { name: "held out".to_owned(), points });
     }
-    curve::scene(&series, &curve::Chart::new("Loss by step", "step", "loss"))
+    let chart = curve::Chart::new("Loss by step", "step", "loss");
+    curve::scene(&series, &curve::Chart { width: WIDTH, height: HEIGHT, ..chart })
 }
 
 /// Evenly chosen points, the first and the last among them.

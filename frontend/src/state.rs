@@ -4,8 +4,9 @@
 use crate::history::Document;
 use leptos::prelude::*;
 use meshwork_engine::diag::Code;
+use meshwork_engine::layout::dims::Dimension;
 use meshwork_engine::spec::ast::Stmt;
-use meshwork_engine::study::Study;
+use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -110,6 +111,12 @@ pub struct Studio {
     pub study: Memo<Shared>,
     /// What the pictures show.
     pub shown: Memo<Shown>,
+    /// Its tensors.
+    pub tensors: Memo<Arc<Vec<TensorInfo>>>,
+    /// Its tensor dimensions.
+    pub dims: Memo<Vec<Dimension>>,
+    /// Its collectives.
+    pub collectives: Memo<Arc<Vec<CollectiveInfo>>>,
     /// The shown study on one processor, for comparison.
     pub alone: Memo<Shared>,
 }
@@ -129,8 +136,12 @@ impl Studio {
                 _ => Shown { study, stale: false },
             }
         });
+        let tensors = Memo::new(move |_| shown.with(|s| Arc::new(s.study.tensors())));
+        let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
+        let collectives = Memo::new(move |_| shown.with(|s| Arc::new(s.study.collectives())));
         let alone = Memo::new(move |_| shown.with(|s| Shared::new(s.study.alone())));
-        Self { document, view: RwSignal::new(view), text, study, shown, alone }
+        let view = RwSignal::new(view);
+        Self { document, view, text, study, shown, tensors, dims, collectives, alone }
     }
 
     /// Changes the text as one step of the history.

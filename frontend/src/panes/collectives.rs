@@ -17,8 +17,8 @@ const MOST: usize = 300;
 pub fn Collectives(studio: Studio) -> impl IntoView {
     let phase = studio.watch(|v| v.phase);
     let count = move |of: Option<&str>| {
-        studio.shown.with(|s| {
-            s.study.collectives().iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count()
+        studio.collectives.with(|all| {
+            all.iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count()
         })
     };
     let has_program = move || studio.shown.with(|s| s.study.totals().is_some());
@@ -26,7 +26,8 @@ pub fn Collectives(studio: Studio) -> impl IntoView {
         studio.shown.with(|s| {
             let mesh = s.study.mesh();
             let phase = phase.get();
-            let all = s.study.collectives().into_iter().enumerate();
+            let all = studio.collectives.get();
+            let all = all.iter().cloned().enumerate();
             let kept = all.filter(|(_, c)| phase.is_none_or(|p| c.phase.name() == p));
             kept.take(MOST).map(|(i, c)| (i, mesh.names(&c.axes), c)).collect::<Vec<_>>()
         })

@@ -117,7 +117,7 @@ fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
                 .into_any()
         }
         None if f.value == 0.0 => "none".into_any(),
-        None => "alone: none".into_any(),
+        None => "alone 0 B".into_any(),
     };
     view! {
         <div class="fact">

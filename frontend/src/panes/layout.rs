@@ -6,6 +6,7 @@ use crate::state::Studio;
 use crate::widgets::Stepper;
 use crate::what_if::{self, Verdict};
 use leptos::prelude::*;
+use meshwork_engine::layout::dims::Dimension;
 use meshwork_engine::spec::edit;
 use meshwork_engine::study::Study;
 use wasm_bindgen::JsCast as _;
@@ -21,14 +22,14 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(study: &Study) -> Self {
+    fn of(study: &Study, dims: &[Dimension]) -> Self {
         let rule = |dim: &str| {
             let rules = study.rules().rules().iter();
             let found = rules.filter(|r| &*r.dim == dim).flat_map(|r| r.mesh_dims.iter());
             found.map(ToString::to_string).collect::<Vec<_>>()
         };
         Self {
-            rows: study.dims().iter().map(|d| (d.name.to_string(), rule(&d.name))).collect(),
+            rows: dims.iter().map(|d| (d.name.to_string(), rule(&d.name))).collect(),
             columns: study.mesh().dims().iter().map(|d| d.name.to_string()).collect(),
         }
     }
@@ -50,7 +51,7 @@ fn toggled(rule: &[String], mesh_dim: &str) -> Vec<String> {
 /// The editor of the layout rules.
 #[component]
 pub fn LayoutEditor(studio: Studio) -> impl IntoView {
-    let grid = Memo::new(move |_| studio.shown.with(|s| Grid::of(&s.study)));
+    let grid = Memo::new(move |_| studio.shown.with(|s| studio.dims.with(|d| Grid::of(&s.study, d))));
     let verdicts = what_if::verdicts(studio);
     let rows = Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));
     let columns = Memo::new(move |_| grid.with(|g| g.columns.clone()));
@@ -246,8 +247,9 @@ fn focus_cell((row, column): (usize, usize)) {
 fn DimSize(studio: Studio, dim: String) -> impl IntoView {
     let name = StoredValue::new(dim.clone());
     let size = Memo::new(move |_| {
-        let dims = studio.shown.with(|s| s.study.dims());
-        dims.iter().find(|d| name.with_value(|n| *n == *d.name)).map_or(1, |d| d.size)
+        studio.dims.with(|dims| {
+            dims.iter().find(|d| name.with_value(|n| *n == *d.name)).map_or(1, |d| d.size)
+        })
     });
     let resize = move |n: u64| studio.change(|t| name.with_value(|dim| edit::set_size(t, dim, n)));
     view! {

@@ -121,7 +121,7 @@ fn Inspector(studio: Studio, mesh: Memo<Mesh>) -> impl IntoView {
     let held = move |p: u32| {
         studio.shown.with(|s| {
             let derived = studio.view.with(|v| v.derived);
-            let tensors = s.study.tensors();
+            let tensors = studio.tensors.get();
             let kept = tensors.iter().filter(|t| derived || t.is_named);
             kept.filter_map(|t| slice(&s.study, t, Pnum(p))).collect::<Vec<_>>()
         })

@@ -9,15 +9,11 @@ use crate::widgets::code_words;
 use leptos::prelude::*;
 use meshwork_wire::api::{Run, RunState};
 
-/// The server's side of the run panel.
+/// The run on the server, or why there is none.
 #[component]
-pub fn ServerRuns(studio: Studio, runs: Runs) -> impl IntoView {
-    leptos::task::spawn_local(runs.refresh_past());
+pub fn ServerRun(studio: Studio, runs: Runs) -> impl IntoView {
     view! {
-        <section class="pane pane-server" aria-labelledby="server-head">
-            <header class="pane-head">
-                <h2 id="server-head">"Runs on the server"</h2>
-            </header>
+        <div class="pane-server">
             {move || runs.trouble.get().map(|t| view! {
                 <div class="trouble" role="alert">
                     {icon(Icon::Error)}
@@ -28,6 +24,19 @@ pub fn ServerRuns(studio: Studio, runs: Runs) -> impl IntoView {
             <Show when=move || runs.there.with(Option::is_some)>
                 <There studio=studio runs=runs />
             </Show>
+        </div>
+    }
+}
+
+/// The runs before.
+#[component]
+pub fn PastRuns(studio: Studio, runs: Runs) -> impl IntoView {
+    leptos::task::spawn_local(runs.refresh_past());
+    view! {
+        <section class="pane pane-past" aria-labelledby="past-head">
+            <header class="pane-head">
+                <h2 id="past-head">"Runs on the server"</h2>
+            </header>
             <Past studio=studio runs=runs />
         </section>
     }
@@ -49,7 +58,7 @@ fn There(studio: Studio, runs: Runs) -> impl IntoView {
     view! {
         <div class="run-log">
             <div class="run-title-line">
-                <h3 class="run-title">{move || run().map(|r| format!("Run {}", r.id))}</h3>
+                <h3 class="run-title">{move || run().map(|r| format!("Run {} on the server", short(&r.id)))}</h3>
                 <Show when=move || !is_over()>
                     <button class="quiet small" on:click=move |_| runs.cancel_there()>
                         {icon(Icon::Stop)}

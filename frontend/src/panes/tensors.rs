@@ -39,10 +39,10 @@ impl Card {
     }
 }
 
-fn cards(study: &Study, derived: bool) -> Vec<Card> {
+fn cards(study: &Study, tensors: &[TensorInfo], derived: bool) -> Vec<Card> {
     let mesh = Arc::new(study.mesh().clone());
-    let kept = study.tensors().into_iter().filter(|t| derived || t.is_named);
-    kept.take(MOST_CARDS).map(|t| Card::new(t, &mesh, study)).collect()
+    let kept = tensors.iter().filter(|t| derived || t.is_named);
+    kept.take(MOST_CARDS).map(|t| Card::new(t.clone(), &mesh, study)).collect()
 }
 
 /// The gallery of tensors.
@@ -50,11 +50,11 @@ fn cards(study: &Study, derived: bool) -> Vec<Card> {
 pub fn Tensors(studio: Studio) -> impl IntoView {
     let derived = studio.watch(|v| v.derived);
     let counts = Memo::new(move |_| {
-        let tensors = studio.shown.with(|s| s.study.tensors());
+        let tensors = studio.tensors.get();
         let named = tensors.iter().filter(|t| t.is_named).count();
         (named, tensors.len() - named)
     });
-    let shown = move || studio.shown.with(|s| cards(&s.study, derived.get()));
+    let shown = move || studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())));
     view! {
         <section class="pane pane-tensors" aria-labelledby="tensors-head">
             <header class="pane-head">
@@ -126,14 +126,12 @@ fn TensorCard(studio: Studio, card: Card) -> impl IntoView {
     let processors = mesh.processors();
     let slice = tensor.slice_shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
     let slice = if slice.is_empty() { "one number".to_owned() } else { format!("slice {slice}") };
-    let pending = (!tensor.partial.is_empty())
-        .then(|| format!("made as summands over {}, then summed", mesh.names(&tensor.partial)));
     let has_picture = scene.is_some();
     view! {
         <article class="card" class:marked=is_marked id=format!("tensor-{name}")>
             <header class="card-head">
                 <h3>{name.clone()}</h3>
-                <span class="shape">{tensor.shape.to_string()}</span>
+                <span class="shape">{(tensor.shape.rank() > 0).then(|| tensor.shape.to_string())}</span>
                 <span class="role">{tensor.role.name()}</span>
                 {has_picture.then(|| view! {
                     <TwinToggle label=name.clone() table=is_table on_toggle=Callback::new(toggle) />
@@ -158,7 +156,6 @@ fn TensorCard(studio: Studio, card: Card) -> impl IntoView {
                     <span data-tip=format!("{} bytes", format::exact(tensor.bytes_per_processor as f64))>
                         {format::bytes(tensor.bytes_per_processor as f64)} " per processor"
                     </span>
-                    {pending.map(|p| view! { <span class="pending">{p}</span> })}
                 </footer>
             })}
         </article>
