@@ -103,13 +103,13 @@ impl Feed {
         let fault = |message: String| Diagnostic::error(Code::Data, place, message);
         let (features, target) = ends(graph).ok_or_else(|| {
             fault(
-                "data feeds two inputs, the features and the target; this study has not two"
+                "Data feeds two inputs, the features and the target; this study has not two"
                     .to_owned(),
             )
         })?;
         let (x, t) = (graph.shape(features), graph.shape(target));
         let batch_dim = x.dims().iter().find(|d| t.has(&d.name)).ok_or_else(|| {
-            fault(format!("the inputs {x} and {t} share no dimension to count rows along"))
+            fault(format!("The inputs {x} and {t} share no dimension to count rows along"))
         })?;
         let batch = batch_dim.size;
         let (width, outputs) = (x.elements() / batch, t.elements() / batch);
@@ -121,7 +121,7 @@ impl Feed {
                 rows(table, &need, train.seed).map_err(|m| fault(m).hint(teacher_hint(place)))?
             }
             None => {
-                let message = format!("the data set `{name}` is not at hand here");
+                let message = format!("The data set `{name}` is not at hand here");
                 return Err(fault(message).hint(teacher_hint(place)));
             }
         };
@@ -258,7 +258,7 @@ impl Feed {
 }
 
 fn teacher_hint(place: Span) -> Hint {
-    Hint::edit("train on the synthetic teacher instead", place, "teacher")
+    Hint::edit("Train on the synthetic teacher instead.", place, "teacher")
 }
 
 fn largest(numbers: &[f64]) -> usize {
@@ -285,7 +285,7 @@ fn ends(graph: &Graph) -> Option<(NodeId, NodeId)> {
 /// What the loss compares with the target: the other operand of the difference, or of the product
 /// in a cross-entropy (true).
 fn prediction(graph: &Graph, target: NodeId) -> (Option<NodeId>, bool) {
-    for node in graph.nodes().iter() {
+    for node in graph.nodes() {
         let is_product = node.op == Op::Elementwise(Element::Mul);
         let compares = is_product || node.op == Op::Elementwise(Element::Sub);
         if compares && node.inputs.contains(&target) {

@@ -22,6 +22,7 @@ impl Span {
     }
 
     /// The smallest range that holds both.
+    #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }

@@ -95,6 +95,14 @@ impl<I: Idx, T> IdVec<I, T> {
     }
 }
 
+impl<'a, I: Idx, T> IntoIterator for &'a IdVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl<I: Idx, T> Default for IdVec<I, T> {
     fn default() -> Self {
         Self::new()

@@ -17,4 +17,5 @@ pub mod exec;
 pub mod cost;
 pub mod picture;
 pub mod study;
+pub mod session;
 pub mod examples;

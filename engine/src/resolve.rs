@@ -4,7 +4,7 @@
 //! that share a dimension are cut alike along it.
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::index::{IdVec, NodeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name};
 use crate::layout::mesh::Mesh;
@@ -33,11 +33,15 @@ pub fn resolve(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Layouts {
     let mut problems = Problems { rules, mesh, places, seen: Vec::new() };
-    let layouts = graph.nodes().iter().map(|node| {
-        let layout = rules.tensor_layout(&node.shape, mesh);
-        layout.map_err(|error| problems.note(&node.name, node.shape.dims(), error)).ok()
-    });
-    let layouts = layouts.collect();
+    let layout = |node: &Node| rules.tensor_layout(&node.shape, mesh);
+    // Messages speak of the names the user wrote before those derived from them.
+    let (named, derived): (Vec<_>, Vec<_>) = graph.nodes().iter().partition(|n| n.is_named);
+    for node in named.into_iter().chain(derived) {
+        if let Err(error) = layout(node) {
+            problems.note(&node.name, node.shape.dims(), error);
+        }
+    }
+    let layouts = graph.nodes().iter().map(|node| layout(node).ok()).collect();
     problems.report(diagnostics);
     warn_unmatched(graph, rules, mesh, places, diagnostics);
     layouts
@@ -111,13 +115,13 @@ impl Problems<'_> {
             return Diagnostic::error(
                 Code::MeshDimensionTwice,
                 self.rule_span(&first.name),
-                format!("the rule of `{}` names the mesh dimension `{mesh_dim}` twice", first.name),
+                format!("The rule of `{}` names the mesh dimension `{mesh_dim}` twice", first.name),
             );
         }
         let (a, b) = (&first.name, &second.name);
         let span = self.rule_span(b);
         let message = format!(
-            "{} cannot be laid out: its dimensions `{a}` and `{b}` both go to the mesh dimension `{mesh_dim}`{}",
+            "`{}` cannot be laid out: its dimensions `{a}` and `{b}` both go to the mesh dimension `{mesh_dim}`{}",
             problem.tensors[0],
             others(&problem.tensors[1..]),
         );
@@ -128,10 +132,14 @@ impl Problems<'_> {
         });
         if let Some(free) = free {
             let mend = format!("{b}:{}", free.name);
-            d = d.hint(Hint::edit(format!("split `{b}` over `{}` instead", free.name), span, mend));
+            d = d.hint(Hint::edit(
+                format!("Split `{b}` over `{}` instead.", free.name),
+                span,
+                mend,
+            ));
         }
-        d.hint(Hint::edit(format!("leave `{b}` whole"), span, "")).hint(Hint::edit(
-            format!("leave `{a}` whole"),
+        d.hint(Hint::edit(format!("Leave `{b}` whole."), span, "")).hint(Hint::edit(
+            format!("Leave `{a}` whole."),
             self.rule_span(a),
             "",
         ))
@@ -142,10 +150,14 @@ impl Problems<'_> {
         let parts = self.mesh.group_size(&axes);
         let below = dim.size / parts * parts;
         let above = below + parts;
-        let sizes = if below > 0 { format!("{below} or {above}") } else { above.to_string() };
+        let sizes = if below > 0 {
+            format!("the nearest sizes that do are {below} and {above}")
+        } else {
+            format!("the least size that does is {above}")
+        };
         let span = self.rule_span(&dim.name);
         let message = format!(
-            "{} cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); the nearest sizes that do are {sizes}{}",
+            "`{}` cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
             problem.tensors[0],
             dim.name,
             dim.size,
@@ -158,19 +170,23 @@ impl Problems<'_> {
         if let Some(&place) = self.places.dims.get(&*dim.name) {
             for size in [above, below].into_iter().filter(|&s| s > 0) {
                 let replacement = format!("{}:{size}", dim.name);
-                d = d.hint(Hint::edit(format!("set `{}` to {size}", dim.name), place, replacement));
+                d = d.hint(Hint::edit(
+                    format!("Set `{}` to {size}.", dim.name),
+                    place,
+                    replacement,
+                ));
             }
         }
-        d.hint(Hint::edit(format!("leave `{}` whole", dim.name), span, ""))
+        d.hint(Hint::edit(format!("Leave `{}` whole.", dim.name), span, ""))
     }
 }
 
 fn others(tensors: &[Name]) -> String {
     match tensors {
         [] => String::new(),
-        [one] => format!("; so does {one}"),
-        [one, two] => format!("; so do {one} and {two}"),
-        [one, rest @ ..] => format!("; so do {one} and {} more tensors", rest.len()),
+        [one] => format!("; so does `{one}`"),
+        [one, two] => format!("; so do `{one}` and `{two}`"),
+        [one, rest @ ..] => format!("; so do `{one}` and {} more tensors", rest.len()),
     }
 }
 
@@ -192,21 +208,21 @@ fn warn_unmatched(
         let rest = rest.join("+");
         if !dims.is_empty() && !dims.contains(&&*rule.dim) {
             let message =
-                format!("the rule matches nothing: no tensor has the dimension `{}`", rule.dim);
+                format!("The rule matches nothing: no tensor has the dimension `{}`", rule.dim);
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(&rule.dim, dims.iter().copied()) {
-                d = d.hint(Hint::edit(format!("write `{near}`"), span, format!("{near}:{rest}")));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), span, format!("{near}:{rest}")));
             }
-            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+            diagnostics.push(d.hint(Hint::edit("Remove it.", span, "")));
         }
         for name in rule.mesh_dims.iter().filter(|m| mesh.axis(m).is_none()) {
-            let message = format!("the rule matches nothing: the mesh has no dimension `{name}`");
+            let message = format!("The rule matches nothing: the mesh has no dimension `{name}`");
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(name, mesh_dims.iter().copied()) {
                 let mend = format!("{}:{near}", rule.dim);
-                d = d.hint(Hint::edit(format!("write `{near}`"), span, mend));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), span, mend));
             }
-            diagnostics.push(d.hint(Hint::edit("remove it", span, "")));
+            diagnostics.push(d.hint(Hint::edit("Remove it.", span, "")));
         }
     }
 }

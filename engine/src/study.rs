@@ -43,7 +43,7 @@ pub struct Study {
 }
 
 /// A tensor of the study.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
     /// Its name.
     pub name: Name,
@@ -338,21 +338,32 @@ fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, Layout
                     }
                 }
             }
-            _ => {}
+            Stmt::Blank
+            | Stmt::Model { .. }
+            | Stmt::Dims(_)
+            | Stmt::Train(_)
+            | Stmt::Input(_)
+            | Stmt::Param(_)
+            | Stmt::Assign { .. }
+            | Stmt::Block { .. }
+            | Stmt::End
+            | Stmt::Pipeline(_)
+            | Stmt::Hardware { .. }
+            | Stmt::Unreadable(_) => {}
         }
     }
     let mesh = Mesh::new(dims).unwrap_or_else(|error| {
         let message = match error {
             MeshError::TooLarge => format!(
-                "a mesh has at most {MAX_MESH_DIMS} dimensions and {MAX_PROCESSORS} processors"
+                "A mesh has at most {MAX_MESH_DIMS} dimensions and {MAX_PROCESSORS} processors"
             ),
-            MeshError::Duplicate(name) => format!("the mesh has two dimensions `{name}`"),
-            MeshError::Empty(name) => format!("the mesh dimension `{name}` has no processor"),
+            MeshError::Duplicate(name) => format!("The mesh has two dimensions `{name}`"),
+            MeshError::Empty(name) => format!("The mesh dimension `{name}` has no processor"),
         };
         let span = mesh_span.unwrap_or_default();
         diagnostics.push(
             Diagnostic::error(Code::TooLarge, span, message)
-                .hint(Hint::new("make a mesh dimension smaller, or leave one out")),
+                .hint(Hint::new("Make a mesh dimension smaller, or leave one out.")),
         );
         Mesh::default()
     });

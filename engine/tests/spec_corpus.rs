@@ -1,4 +1,5 @@
-//! The corpus of study texts: `corpus/*.study-cases` holds texts with what is reported for each.
+//! The corpus of study texts: `corpus/*.study-cases` holds texts with what the parser reports for
+//! each, `corpus/studies/*.study-cases` with what the whole study reports.
 //!
 //! ```text
 //! === name of the case
@@ -9,7 +10,7 @@
 //!   hint: what a hint without a change says
 //! ```
 //!
-//! In a text `␀` stands for a NUL character and `␍` for a carriage return. `BLESS=1 cargo test
+//! In a text `␀` stands for a NUL character and `␍` for a carriage return. `MESHWORK_BLESS=1 cargo test
 //! --test spec_corpus` writes what is reported now; read the difference before keeping it.
 
 #![expect(
@@ -21,6 +22,7 @@
 
 use meshwork_engine::diag::{Code, Diagnostic, place};
 use meshwork_engine::spec::{ast::Stmt, edit, parse::parse, print, spans::strip_spans};
+use meshwork_engine::study::Study;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,8 +37,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
-fn files() -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "study-cases"))
@@ -85,13 +87,23 @@ fn report(text: &str, diagnostics: &[Diagnostic]) -> String {
 }
 
 #[test]
-fn corpus() {
-    let bless = std::env::var("BLESS").is_ok();
+fn texts() {
+    compare(&folder(), |text| parse(text).1);
+}
+
+/// What the later stages say: models, layouts, options.
+#[test]
+fn studies() {
+    compare(&folder().join("studies"), |text| Study::new(text).diagnostics().to_vec());
+}
+
+fn compare(folder: &Path, diagnose: impl Fn(&str) -> Vec<Diagnostic>) {
+    let bless = std::env::var("MESHWORK_BLESS").is_ok();
     let mut wrong = String::new();
-    for file in files() {
+    for file in files(folder) {
         let mut blessed = String::new();
         for Case { name, text, expected } in cases(&file) {
-            let found = report(&text, &parse(&text).1);
+            let found = report(&text, &diagnose(&text));
             let shown = text.replace('\0', "␀").replace('\r', "␍");
             let gap = if found.is_empty() { "" } else { "\n" };
             write!(blessed, "=== {name}\n{shown}--- expected\n{found}{gap}\n").unwrap();
@@ -112,7 +124,7 @@ fn corpus() {
 /// one-click mend takes its problem away and brings no more than one that it hid.
 #[test]
 fn laws_hold_on_the_corpus() {
-    for case in files().iter().flat_map(|f| cases(f)) {
+    for case in files(&folder()).iter().flat_map(|f| cases(f)) {
         let Case { name, text, .. } = case;
         let (spec, diagnostics) = parse(&text);
         let printed = print::print(&spec);
@@ -180,7 +192,7 @@ fn strings_of_mesh_tensorflow() {
 
 #[test]
 fn every_code_of_the_text_has_a_case() {
-    let reported: BTreeSet<Code> = files()
+    let reported: BTreeSet<Code> = files(&folder())
         .iter()
         .flat_map(|f| cases(f))
         .flat_map(|c| parse(&c.text).1)

@@ -213,12 +213,8 @@ fn Notice(studio: Studio) -> impl IntoView {
     }
 }
 
-const TABS: [(Tab, &str); 4] = [
-    (Tab::Study, "Study"),
-    (Tab::Pictures, "Pictures"),
-    (Tab::Costs, "Costs"),
-    (Tab::Run, "Run"),
-];
+const TABS: [(Tab, &str); 4] =
+    [(Tab::Study, "Study"), (Tab::Pictures, "Pictures"), (Tab::Costs, "Costs"), (Tab::Run, "Run")];
 
 fn tab_name(tab: Tab) -> String {
     let found = TABS.iter().find(|(t, _)| *t == tab);
@@ -257,7 +253,8 @@ fn Tabs(studio: Studio) -> impl IntoView {
 fn Float(tip: RwSignal<Option<Tip>>) -> impl IntoView {
     // to the left of the pointer in the right half of the window, above it in the lower
     let place = move |t: &Tip| {
-        let size = |v: Result<wasm_bindgen::JsValue, _>| v.ok().and_then(|v| v.as_f64()).unwrap_or(0.0);
+        let size =
+            |v: Result<wasm_bindgen::JsValue, _>| v.ok().and_then(|v| v.as_f64()).unwrap_or(0.0);
         let (w, h) = (size(window().inner_width()), size(window().inner_height()));
         let dx = if t.x > w * 0.6 { "calc(-100% - 12px)" } else { "12px" };
         let dy = if t.y > h * 0.7 { "calc(-100% - 10px)" } else { "16px" };

@@ -4,7 +4,7 @@
 use crate::state::Studio;
 use leptos::prelude::*;
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::Session;
+use meshwork_engine::session::Session;
 use meshwork_engine::study::Study;
 use serde::Serialize;
 use wasm_bindgen::closure::Closure;
@@ -72,10 +72,10 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
         breath().await?;
     }
     let study = Study::new(TRAINED);
-    let flops = study.totals().map_or(0.0, |t| t.flops_per_processor)
-        * study.mesh().processors() as f64;
-    let mut session = Session::new(&study, None, Alone)
-        .map_err(|d| format!("the study does not run: {d:?}"))?;
+    let flops =
+        study.totals().map_or(0.0, |t| t.flops_per_processor) * study.mesh().processors() as f64;
+    let mut session =
+        Session::new(&study, None, Alone).map_err(|d| format!("the study does not run: {d:?}"))?;
     session.step();
     let begun = now();
     let mut steps = 0.0;

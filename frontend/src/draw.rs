@@ -132,13 +132,8 @@ mod tests {
 
     #[test]
     fn text_is_escaped_and_whole_tensors_say_all() {
-        let text = Form::Text {
-            x: 0.0,
-            y: 0.0,
-            size: 12.0,
-            align: Align::End,
-            text: "<script>".into(),
-        };
+        let text =
+            Form::Text { x: 0.0, y: 0.0, size: 12.0, align: Align::End, text: "<script>".into() };
         let mark = Mark { form: text, tone: Tone::Label, pnums: vec![Pnum(0), Pnum(1)], tip: None };
         let out = svg(&scene(vec![mark]), 2);
         assert!(out.contains("text-anchor=\"end\""));

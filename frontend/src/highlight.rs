@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn every_character_stays() {
-        let text = "# <b> & \"c\"\nmesh  rows:2 cols:2\nh = relu(einsum(x, `a#b` -> é hidden)) # end";
+        let text =
+            "# <b> & \"c\"\nmesh  rows:2 cols:2\nh = relu(einsum(x, `a#b` -> é hidden)) # end";
         assert_eq!(plain(&html(text, &[])), format!("{text}\n"));
     }
 

@@ -27,7 +27,9 @@ pub struct Tip {
 /// Lights what is picked and hovered, for as long as the studio is open.
 pub fn light(studio: Studio) {
     let lit = studio.watch(|v| (v.picked, v.hovered.clone()));
-    Effect::new(move |_| lit.with(|(picked, hovered)| set_rule(&rules(*picked, hovered.as_deref()))));
+    Effect::new(move |_| {
+        lit.with(|(picked, hovered)| set_rule(&rules(*picked, hovered.as_deref())))
+    });
 }
 
 fn rules(picked: Option<u32>, hovered: Option<&str>) -> Vec<String> {
@@ -51,10 +53,8 @@ fn rules(picked: Option<u32>, hovered: Option<&str>) -> Vec<String> {
 
 /// Puts the rules after those of the style sheet, instead of the ones put there before.
 fn set_rule(rules: &[String]) {
-    let Some(sheet) = document()
-        .style_sheets()
-        .item(0)
-        .and_then(|s| s.dyn_into::<CssStyleSheet>().ok())
+    let Some(sheet) =
+        document().style_sheets().item(0).and_then(|s| s.dyn_into::<CssStyleSheet>().ok())
     else {
         return;
     };

@@ -276,7 +276,8 @@ impl Runs {
             Err(trouble) if trouble.is_missing() => {
                 self.id.set(None);
                 studio.view.update(|v| {
-                    v.notice = Some(format!("This server knows no run `{id}`; it may be another's."));
+                    v.notice =
+                        Some(format!("This server knows no run `{id}`; it may be another's."));
                 });
             }
             Err(trouble) => self.trouble.set(Some(trouble)),

@@ -130,9 +130,7 @@ impl Studio {
         let shown = Memo::new(move |before: Option<&Shown>| {
             let study = study.get();
             match before {
-                Some(last) if is_broken(&study) => {
-                    Shown { study: last.study.clone(), stale: true }
-                }
+                Some(last) if is_broken(&study) => Shown { study: last.study.clone(), stale: true },
                 _ => Shown { study, stale: false },
             }
         });
@@ -190,10 +188,7 @@ impl Studio {
 /// of what is legal, and the reasons for the rest.
 fn is_broken(study: &Study) -> bool {
     let layout_only = |code: Code| {
-        matches!(
-            code,
-            Code::MeshDimensionTwice | Code::NotDivisible | Code::NoLoss | Code::Data
-        )
+        matches!(code, Code::MeshDimensionTwice | Code::NotDivisible | Code::NoLoss | Code::Data)
     };
     study.diagnostics().iter().any(|d| d.is_error() && !layout_only(d.code))
         || (study.tensors().is_empty() && has_statements(study))

@@ -21,7 +21,8 @@ pub fn Stepper(
 ) -> impl IntoView {
     let less = move |_: web_sys::MouseEvent| {
         let v = value.get_untracked();
-        on_change.run(if doubling && v.is_multiple_of(2) { v / 2 } else { v.saturating_sub(1) }.max(1));
+        on_change
+            .run(if doubling && v.is_multiple_of(2) { v / 2 } else { v.saturating_sub(1) }.max(1));
     };
     let more = move |_: web_sys::MouseEvent| {
         let v = value.get_untracked();

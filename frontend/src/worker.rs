@@ -6,7 +6,7 @@
 
 use meshwork_engine::data::{Table, Target, Validation};
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::{Session, max_difference};
+use meshwork_engine::session::{Session, max_difference};
 use meshwork_engine::study::Study;
 use meshwork_wire::api;
 use meshwork_wire::run::{Event, Traffic};

@@ -5,9 +5,13 @@
 //! dimension. The terms are: for computation the einsums, for communication the slices that
 //! collectives carry, for memory the slices of all tensors.
 
+use crate::graph::op::Phase;
 use crate::index::ValueId;
-use crate::spmd::program::{Program, Work};
+use crate::spmd::collective::Collective;
+use crate::spmd::program::{Program, Step, Work};
+use crate::spmd::run::{MeshImpl, run};
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fmt;
 
 /// A product of powers of named sizes; negative powers divide.
@@ -41,29 +45,59 @@ pub struct Formulas {
 impl Formulas {
     /// The formulas of a Program.
     pub fn of(program: &Program) -> Self {
-        let (mut computation, mut communication, mut memory) =
+        let (computation, communication, mut memory) =
             (Formula::default(), Formula::default(), Formula::default());
         for value in program.values.ids() {
             memory.add(slice(program, value));
         }
-        for step in &program.steps {
-            match (&step.work, step.output) {
-                (Work::Einsum, Some(output)) => {
-                    let values = step.inputs.iter().chain([&output]);
-                    computation
-                        .add(values.fold(Monomial::default(), |m, &v| m.union(&slice(program, v))));
-                }
-                (Work::Collective(c), _) if c.sent_by_group(2, 1) > 0 => {
-                    communication.add(slice(program, step.inputs[0]));
-                }
-                _ => {}
-            }
-        }
+        let mut reader = Reader { program, computation, communication };
+        let Ok(()) = run(program, Phase::Update, &mut reader);
+        let Reader { mut computation, mut communication, .. } = reader;
         computation.simplify();
         communication.simplify();
         memory.simplify();
         let ratio = communication.over(&computation);
         Self { computation, communication, ratio, memory }
+    }
+}
+
+/// Collects the terms of each step.
+struct Reader<'p> {
+    program: &'p Program,
+    computation: Formula,
+    communication: Formula,
+}
+
+impl MeshImpl for Reader<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
+        if step.work == Work::Einsum {
+            let values = step.inputs.iter().chain(&step.output);
+            let union = |m: Monomial, &v: &ValueId| m.union(&slice(self.program, v));
+            self.computation.add(values.fold(Monomial::default(), union));
+        }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        _index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Infallible> {
+        if collective.messages_of_group(2) > 0 {
+            self.communication.add(slice(self.program, step.inputs[0]));
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn free(&mut self, _value: ValueId) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The numbers of one slice, row-major.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Buffer<T>(pub Vec<T>);
 
 /// A slice, shared read-only by all processors that hold the same.
 pub type Slice<T> = Arc<Buffer<T>>;
 
 /// Buffers no slice uses at present, by length.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Buffers<T> {
     free: BTreeMap<usize, Vec<Vec<T>>>,
 }

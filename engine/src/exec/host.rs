@@ -15,7 +15,7 @@ use super::strides::Local;
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, Part};
 use crate::spmd::program::{Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ use std::sync::Arc;
 
 /// Elements of one task of element-wise, reducing or moving work.
 const TASK: usize = 1 << 15;
+
+/// Operations that one thread does faster than it wakes another.
+const FEW: u64 = 1 << 15;
 
 /// Messages and bytes, all processors together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,7 +58,7 @@ enum Kernel {
 #[derive(Debug)]
 pub struct Host<T, P> {
     program: Arc<Program>,
-    kernels: Arc<Vec<Kernel>>,
+    kernels: Arc<[Kernel]>,
     slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
     buffers: Buffers<T>,
     pool: P,
@@ -74,7 +77,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
         Self {
             program,
-            kernels: Arc::new(kernels),
+            kernels,
             slices,
             buffers: Buffers::new(),
             pool,
@@ -253,14 +256,21 @@ impl<T: Number, P: Pool> Host<T, P> {
                 plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)),
             );
         }
-        self.pool.each(tasks, |(left, right, start, part)| plan.compute(left, right, start, part));
+        let operations = self.program.flops(step) * first.len() as u64;
+        self.spread(operations, tasks, |(left, right, start, part)| {
+            plan.compute(left, right, start, part);
+        });
         drop(prepared);
         if plan.is_permuted() {
             let grouped = results;
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
             let tasks = chunks(&mut results);
-            self.pool.each(tasks, |(i, start, part)| plan.permute(&grouped[i], start, part));
-            grouped.into_iter().for_each(|g| self.buffers.give_back(g));
+            self.spread(operations, tasks, |(i, start, part)| {
+                plan.permute(&grouped[i], start, part)
+            });
+            for buffer in grouped {
+                self.buffers.give_back(buffer);
+            }
         }
         self.store(output, results, &owner);
     }
@@ -280,7 +290,8 @@ impl<T: Number, P: Pool> Host<T, P> {
             })
             .collect();
         let number = self.step_number;
-        self.pool.each(chunks(&mut results), |(i, start, part)| {
+        let operations = self.program.flops(step).max(length as u64) * first.len() as u64;
+        self.spread(operations, chunks(&mut results), |(i, start, part)| {
             let (inputs, begin) = &context[i];
             match kernel {
                 Kernel::Tape(plan) => plan.compute(inputs, begin, number, start, part),
@@ -294,6 +305,16 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.store(output, results, &owner);
     }
 
+    /// Does tasks of so many operations in all: by the pool, or right here where waking others
+    /// takes longer than the work.
+    fn spread<W: Send>(&self, operations: u64, tasks: Vec<W>, work: impl Fn(W) + Sync + Send) {
+        if operations < FEW {
+            tasks.into_iter().for_each(work);
+        } else {
+            self.pool.each(tasks, work);
+        }
+    }
+
     fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
         self.counted.messages += collective.messages_of_group(n);
         self.counted.bytes += collective.sent_by_group(n, elements) * T::BYTES;
@@ -303,11 +324,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let input = step.inputs[0];
         let program = Arc::clone(&self.program);
         let sizes = program.slice_sizes(input);
-        let combine = match collective.kind {
-            crate::spmd::collective::CollectiveKind::Allreduce(c)
-            | crate::spmd::collective::CollectiveKind::Reducescatter(c, _) => c,
-            _ => Combine::Sum,
-        };
+        let combine = collective.combine().unwrap_or(Combine::Sum);
         // Which result each processor gets, and for each result: its group and its member.
         let mut owner = vec![0; program.mesh.processors() as usize];
         let mut wanted: Vec<(Vec<usize>, usize)> = Vec::new();
@@ -339,12 +356,14 @@ impl<T: Number, P: Pool> Host<T, P> {
                 members.iter().map(slice).collect()
             })
             .collect();
-        self.pool.each(chunks(&mut results), |(i, start, part)| {
-            let (slices, me) = (&slices[i], wanted[i].1);
+        let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
+        self.spread(operations, chunks(&mut results), |(i, start, part)| {
+            let slices = &slices[i];
+            let part = Part { me: wanted[i].1, start, out: part };
             match combine {
-                Combine::Sum => collective.apply(slices, &sizes, me, start, part, |a, b| a + b),
-                Combine::Max => collective.apply(slices, &sizes, me, start, part, T::greater),
-                Combine::Min => collective.apply(slices, &sizes, me, start, part, T::lesser),
+                Combine::Sum => collective.apply(slices, &sizes, part, |a, b| a + b),
+                Combine::Max => collective.apply(slices, &sizes, part, T::greater),
+                Combine::Min => collective.apply(slices, &sizes, part, T::lesser),
             }
         });
         drop(slices);
@@ -360,7 +379,9 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         if let Some(output) = step.output {
             match &kernels[index] {
                 Kernel::Einsum(plan) => self.einsum(step, plan, output),
-                kernel => self.local(step, output, kernel),
+                kernel @ (Kernel::Reduce(_) | Kernel::Tape(_) | Kernel::None) => {
+                    self.local(step, output, kernel);
+                }
             }
         }
         Ok(())

@@ -10,4 +10,3 @@ pub mod reduce;
 pub mod elementwise;
 pub mod buffers;
 pub mod host;
-pub mod session;

@@ -15,9 +15,11 @@ pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 's
     fn to_f64(self) -> f64;
 
     /// The greater; not a number if either is, so that a diverged run is seen.
+    #[must_use]
     fn greater(self, other: Self) -> Self;
 
     /// The lesser; not a number if either is.
+    #[must_use]
     fn lesser(self, other: Self) -> Self;
 
     /// A function of one number, over runs of equal length.
@@ -57,8 +59,8 @@ macro_rules! number {
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {
                 // tanh approximation of x Φ(x): ½x(1 + tanh(c(x + 0.044715x³))), c = √(2/π)
-                const C: $t = 0.797_884_560_802_865_4;
-                const CUBIC: $t = 0.044_715;
+                let c = ($from)((2.0 / std::f64::consts::PI).sqrt());
+                let cubic = ($from)(0.044_715);
                 macro_rules! each {
                     (|$a:ident| $e:expr) => {
                         for (o, &$a) in out.iter_mut().zip(x) {
@@ -80,11 +82,11 @@ macro_rules! number {
                     Element::Tanh => each!(|x| x.tanh()),
                     Element::Sigmoid => each!(|x| 1.0 / (1.0 + (-x).exp())),
                     Element::Gelu => {
-                        each!(|x| 0.5 * x * (1.0 + (C * (x + CUBIC * x * x * x)).tanh()));
+                        each!(|x| 0.5 * x * (1.0 + (c * (x + cubic * x * x * x)).tanh()));
                     }
                     Element::GeluSlope => each!(|x| {
-                        let t = (C * (x + CUBIC * x * x * x)).tanh();
-                        0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * C * (1.0 + 3.0 * CUBIC * x * x)
+                        let t = (c * (x + cubic * x * x * x)).tanh();
+                        0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * c * (1.0 + 3.0 * cubic * x * x)
                     }),
                     Element::OneMinusPower(base) => {
                         let log = ($from)(base).ln();
@@ -121,6 +123,7 @@ macro_rules! number {
                     Element::Pow => each!(|x, y| x.powf(y)),
                     Element::Max => each!(|x, y| x.greater(y)),
                     Element::Min => each!(|x, y| x.lesser(y)),
+                    #[expect(clippy::float_cmp, reason = "this is what the user asks for")]
                     Element::Equal => each!(|x, y| if x == y { 1.0 } else { 0.0 }),
                     Element::Less => each!(|x, y| if x < y { 1.0 } else { 0.0 }),
                     Element::LessEqual => each!(|x, y| if x <= y { 1.0 } else { 0.0 }),

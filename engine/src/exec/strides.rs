@@ -71,7 +71,9 @@ pub fn merge(sizes: &[usize], strides: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<us
     }
     if out_sizes.is_empty() {
         out_sizes.push(1);
-        out.iter_mut().for_each(|o| o.push(1));
+        for o in &mut out {
+            o.push(1);
+        }
     }
     (out_sizes, out)
 }

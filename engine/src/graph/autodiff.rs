@@ -104,7 +104,9 @@ fn contribution(
     let input = node.inputs[k];
     let target = graph.shape(input).clone();
     match node.op {
-        Op::Elementwise(element) => elementwise(graph, cx, element, &node.inputs, id, k, dy),
+        Op::Elementwise(element) => {
+            elementwise(graph, cx, element, &Place { inputs: &node.inputs, id, k, dy })
+        }
         Op::Einsum => Some(einsum_to(graph, cx, [dy, node.inputs[1 - k]], &target)),
         Op::Reduce(Reduction::Sum) => Some(spread(graph, cx, dy, &target)),
         Op::Reduce(Reduction::Mean) => {
@@ -127,16 +129,22 @@ fn contribution(
     }
 }
 
+/// An input of an element-wise node: which, and the gradient by the node's result.
+struct Place<'a> {
+    inputs: &'a [NodeId],
+    id: NodeId,
+    k: usize,
+    dy: NodeId,
+}
+
 fn elementwise(
     graph: &mut Graph,
     cx: &Context,
     element: Element,
-    inputs: &[NodeId],
-    id: NodeId,
-    k: usize,
-    dy: NodeId,
+    place: &Place<'_>,
 ) -> Option<NodeId> {
     use Element as E;
+    let &Place { inputs, id, k, dy } = place;
     let target = graph.shape(inputs[k]).clone();
     let x = inputs[0];
     let full = match element {
@@ -174,7 +182,7 @@ fn elementwise(
             let choice = if k == 1 { [x, dy, zero] } else { [x, zero, dy] };
             graph.elementwise(cx, E::Select, &choice)
         }
-        E::Pow => power(graph, cx, inputs, id, k, dy),
+        E::Pow => power(graph, cx, place),
         E::Relu
         | E::Exp
         | E::Log
@@ -197,6 +205,7 @@ fn elementwise(
 }
 
 /// The slope of a function of one number, from its argument `x` or its result `y`.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`elementwise` asks for these alone")]
 fn slope(
     graph: &mut Graph,
     cx: &Context,
@@ -238,19 +247,19 @@ fn slope(
             graph.elementwise(cx, E::Mul, &[y, rest])
         }
         E::Gelu => graph.elementwise(cx, E::GeluSlope, &[x]),
+        E::OneMinusPower(base) => {
+            let one = number(graph, 1.0);
+            let rest = graph.elementwise(cx, E::Sub, &[one, y]);
+            let factor = number(graph, -base.ln());
+            graph.elementwise(cx, E::Mul, &[rest, factor])
+        }
         _ => return None,
     })
 }
 
-fn power(
-    graph: &mut Graph,
-    cx: &Context,
-    inputs: &[NodeId],
-    id: NodeId,
-    k: usize,
-    dy: NodeId,
-) -> NodeId {
+fn power(graph: &mut Graph, cx: &Context, place: &Place<'_>) -> NodeId {
     use Element as E;
+    let &Place { inputs, id, k, dy } = place;
     let (x, y) = (inputs[0], inputs[1]);
     let slope = if k == 0 {
         let one = graph.constant(cx, 1.0);

@@ -8,9 +8,9 @@ use super::{Context, Graph, Node, autodiff, models, optimizer};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::index::{IdVec, NodeId};
 use crate::layout::dims::{Name, Shape};
-use crate::spec::ast::{Decl, Expr, Ident, Item, Opt, Spec, Stmt};
+use crate::spec::ast::{Decl, Expr, Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
 const MAX_NODES: usize = 200_000;
@@ -30,15 +30,16 @@ pub struct Built {
 pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
     let mut builder = Builder::new(diagnostics);
     let found_train = builder.statements(spec);
-    if builder.built.graph.nodes().is_empty() && !builder.failed() {
+    // Where lines could not be read, they may well hold the model.
+    if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
         builder.diagnostics.push(
             Diagnostic::error(
                 Code::MissingStatement,
                 Span::new(0, 0),
-                "the study has no model".to_owned(),
+                "The study has no model".to_owned(),
             )
             .hint(Hint::edit(
-                "add the paper's example",
+                "Add the paper's example.",
                 Span::new(0, 0),
                 "model two_layer\n",
             )),
@@ -57,6 +58,8 @@ struct Builder<'d> {
     uninitialised: Vec<NodeId>,
     diagnostics: &'d mut Vec<Diagnostic>,
     errors_before: usize,
+    /// Names whose declaration or assignment was wrong: their use is no further mistake.
+    broken: BTreeSet<String>,
     /// The span of the `model` statement while its text is built.
     origin: Option<Span>,
     /// `layer.3.` inside the fourth repetition of a block.
@@ -71,6 +74,7 @@ impl<'d> Builder<'d> {
             dims: BTreeMap::new(),
             names: BTreeMap::new(),
             uninitialised: Vec::new(),
+            broken: BTreeSet::new(),
             diagnostics,
             errors_before,
             origin: None,
@@ -103,7 +107,17 @@ impl<'d> Builder<'d> {
                     model_dtype =
                         Reader::new("model", options, &[], &mut quiet).choice("dtype", DTYPES);
                 }
-                _ => {}
+                Stmt::Blank
+                | Stmt::Mesh(_)
+                | Stmt::Layout(_)
+                | Stmt::Input(_)
+                | Stmt::Param(_)
+                | Stmt::Assign { .. }
+                | Stmt::Block { .. }
+                | Stmt::End
+                | Stmt::Pipeline(_)
+                | Stmt::Hardware { .. }
+                | Stmt::Unreadable(_) => {}
             }
         }
         if let (Some(dtype), None | Some((_, false))) = (model_dtype, train) {
@@ -126,15 +140,34 @@ impl<'d> Builder<'d> {
                     Diagnostic::error(
                         Code::Duplicate,
                         span,
-                        format!("the dimension `{name}` already has the size {before}"),
+                        format!("The dimension `{name}` already has the size {before}"),
                     )
-                    .hint(Hint::edit("remove this one", span, "")),
+                    .hint(Hint::edit("Remove this one.", span, "")),
                 );
             }
             return;
         }
         self.dims.insert(name.to_owned(), size);
         self.built.dim_spans.insert(name.to_owned(), span);
+    }
+
+    /// A dimension of a preset; its size belongs into the `model` line, not into `dims`.
+    fn preset_dimension(&mut self, preset: &Ident, pair: &Pair, span: Span) {
+        let name = &pair.name.text;
+        if let Some(&elsewhere) = self.built.dim_spans.get(name) {
+            let message =
+                format!("`{name}` gets its size in the model line: {} {name}:8", preset.text);
+            self.diagnostics.push(
+                Diagnostic::error(Code::Duplicate, elsewhere, message).hint(Hint::edit(
+                    "Remove this one.",
+                    elsewhere,
+                    "",
+                )),
+            );
+            return;
+        }
+        self.origin = Some(span);
+        self.dimension(name, pair.size, pair.span);
     }
 
     fn items(&mut self, items: &[Item]) {
@@ -174,8 +207,7 @@ impl<'d> Builder<'d> {
             if let Stmt::Dims(pairs) = &item.stmt {
                 for pair in pairs {
                     let own = options.iter().find(|o| o.key.text == pair.name.text);
-                    self.origin = Some(own.map_or(span, |o| o.span));
-                    self.dimension(&pair.name.text, pair.size, pair.span);
+                    self.preset_dimension(preset, pair, own.map_or(span, |o| o.span));
                 }
             }
         }
@@ -197,7 +229,7 @@ impl<'d> Builder<'d> {
         self.diagnostics.push(Diagnostic::error(
             Code::Duplicate,
             span,
-            format!("there is already a tensor `{full}`; give this one another name"),
+            format!("There is already a tensor `{full}`; give this one another name"),
         ));
         false
     }
@@ -207,6 +239,7 @@ impl<'d> Builder<'d> {
             graph: &mut self.built.graph,
             dims: &self.dims,
             names: &self.names,
+            broken: &self.broken,
             diagnostics: self.diagnostics,
             origin: self.origin,
         }
@@ -214,7 +247,10 @@ impl<'d> Builder<'d> {
 
     fn declare(&mut self, decl: &Decl, role: Role) {
         let span = self.origin.unwrap_or(decl.span);
-        let Some(shape) = self.scope().shape(&decl.dims) else { return };
+        let Some(shape) = self.scope().shape(&decl.dims) else {
+            self.broken.insert(decl.name.text.clone());
+            return;
+        };
         if !self.is_free(&decl.name, span) {
             return;
         }
@@ -256,7 +292,10 @@ impl<'d> Builder<'d> {
             phase: Phase::Forward,
             span,
         };
-        let Some(mut id) = self.scope().expr(&cx, value) else { return };
+        let Some(mut id) = self.scope().expr(&cx, value) else {
+            self.broken.insert(name.text.clone());
+            return;
+        };
         if let Some(dims) = dims {
             let Some(shape) = self.scope().shape(dims) else { return };
             if let Some(message) = misfit(self.built.graph.shape(id), &shape) {
@@ -279,10 +318,10 @@ impl<'d> Builder<'d> {
         if role == Role::Loss {
             let shape = self.built.graph.shape(id);
             if shape.rank() > 0 {
-                let message = format!("the loss is a single number, this one is {shape}");
+                let message = format!("The loss is a single number, this one is {shape}");
                 let d = Diagnostic::error(Code::ShapeMismatch, span, message);
                 self.diagnostics.push(d.hint(Hint::edit(
-                    "take its mean",
+                    "Take its mean.",
                     value.span,
                     format!("mean({})", crate::spec::print::expression(value)),
                 )));
@@ -308,7 +347,7 @@ impl<'d> Builder<'d> {
                 self.diagnostics.push(Diagnostic::error(
                     Code::TooLarge,
                     name.span,
-                    format!("the model has more than {MAX_NODES} operations"),
+                    format!("The model has more than {MAX_NODES} operations"),
                 ));
                 break;
             }
@@ -353,10 +392,10 @@ impl<'d> Builder<'d> {
         }
         for (name, span) in &self.built.dim_spans {
             if !graph.nodes().iter().any(|n| n.shape.has(name)) {
-                let message = format!("no tensor has the dimension `{name}`");
+                let message = format!("No tensor has the dimension `{name}`");
                 self.diagnostics.push(
                     Diagnostic::warning(Code::Unused, *span, message).hint(Hint::edit(
-                        "remove it",
+                        "Remove it.",
                         *span,
                         "",
                     )),
@@ -375,9 +414,9 @@ impl<'d> Builder<'d> {
                 Diagnostic::error(
                     Code::NoLoss,
                     span,
-                    "there is nothing to train: no tensor is called `loss`",
+                    "There is nothing to train: no tensor is called `loss`",
                 )
-                .hint(Hint::new("assign a single number to it: loss = mean(square(y - target))")),
+                .hint(Hint::new("Assign a single number to it: loss = mean(square(y - target)).")),
             );
             return self.built;
         };
@@ -386,7 +425,7 @@ impl<'d> Builder<'d> {
             self.diagnostics.push(Diagnostic::warning(
                 Code::NoLoss,
                 span,
-                "the loss depends on no parameter: training changes nothing",
+                "The loss depends on no parameter: training changes nothing",
             ));
         }
         let TrainOptions { optimizer, rate, .. } = self.built.train;
@@ -403,7 +442,7 @@ fn count_errors(diagnostics: &[Diagnostic]) -> usize {
 fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
     let lost = has.dims().iter().find(|d| !wants.has(&d.name))?;
     Some(format!(
-        "the expression is {has}, which has the dimension `{}` that {wants} lacks",
+        "The expression is {has}, which has the dimension `{}` that {wants} lacks",
         lost.name
     ))
 }
@@ -412,10 +451,10 @@ fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
 fn block_length(items: &[Item]) -> usize {
     let mut depth = 1;
     for (i, item) in items.iter().enumerate() {
-        match item.stmt {
-            Stmt::Block { .. } => depth += 1,
-            Stmt::End => depth -= 1,
-            _ => {}
+        if let Stmt::Block { .. } = item.stmt {
+            depth += 1;
+        } else if item.stmt == Stmt::End {
+            depth -= 1;
         }
         if depth == 0 {
             return i + 1;

@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::spec::ast::{BinaryOp, Call, Expr, ExprKind, Ident, OptValue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function of the language: its form, and what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Scope<'a> {
     pub dims: &'a BTreeMap<String, u64>,
     /// Tensors by the names that are visible here.
     pub names: &'a BTreeMap<String, NodeId>,
+    /// Names whose own line was wrong: their use is reported no more.
+    pub broken: &'a BTreeSet<String>,
     /// Where complaints go.
     pub diagnostics: &'a mut Vec<Diagnostic>,
     /// Stands for every span, where the text is a preset's.
@@ -164,6 +166,9 @@ impl Scope<'_> {
         if let Some(&id) = self.names.get(name) {
             return Some(id);
         }
+        if self.broken.contains(name) {
+            return None;
+        }
         let span = self.span(span);
         let mut d = Diagnostic::error(
             Code::UnknownName,
@@ -171,10 +176,11 @@ impl Scope<'_> {
             format!("`{name}` is neither declared by input or param nor assigned above"),
         );
         if self.dims.contains_key(name) {
-            d = d
-                .hint(Hint::new(format!("`{name}` is a dimension; index({name}) counts along it")));
+            d = d.hint(Hint::new(format!(
+                "`{name}` is a dimension; index({name}) counts along it."
+            )));
         } else if let Some(near) = nearest(name, self.names.keys().map(String::as_str)) {
-            d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
         }
         self.diagnostics.push(d);
         None
@@ -190,12 +196,12 @@ impl Scope<'_> {
             Code::UnknownDimension,
             span,
             format!(
-                "the dimension `{}` has no size; give it one: dims {}:8",
+                "The dimension `{}` has no size; give it one: dims {}:8",
                 ident.text, ident.text
             ),
         );
         if let Some(near) = nearest(&ident.text, self.dims.keys().map(String::as_str)) {
-            d = d.hint(Hint::edit(format!("write `{near}`"), span, near));
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
         }
         self.diagnostics.push(d);
         None
@@ -212,7 +218,7 @@ impl Scope<'_> {
                 self.complain(
                     Code::TooLarge,
                     span,
-                    format!("a tensor {shape} has more than 2^52 elements"),
+                    format!("A tensor {shape} has more than 2^52 elements"),
                 );
                 None
             }
@@ -236,10 +242,10 @@ impl Scope<'_> {
             let mut d = Diagnostic::error(
                 Code::UnknownFunction,
                 at,
-                format!("there is no function `{name}`"),
+                format!("There is no function `{name}`"),
             );
             if let Some(near) = nearest(name, FUNCTIONS.iter().map(|f| f.name)) {
-                d = d.hint(Hint::edit(format!("write `{near}`"), at, near));
+                d = d.hint(Hint::edit(format!("Write `{near}`."), at, near));
             }
             self.diagnostics.push(d);
             return None;
@@ -273,7 +279,7 @@ impl Scope<'_> {
         let to = self.dimension(to)?;
         let shape = self.graph.shape(x).clone();
         let Some(axis) = shape.axis(from) else {
-            let message = format!("the tensor {shape} has no dimension `{from}`");
+            let message = format!("The tensor {shape} has no dimension `{from}`");
             self.complain(Code::ShapeMismatch, span, message);
             return None;
         };
@@ -291,7 +297,7 @@ impl Scope<'_> {
         match Shape::new(dims.collect()) {
             Ok(shape) => Some(self.graph.add(cx, Op::Rename, vec![x], shape)),
             Err(name) => {
-                let message = format!("the tensor {shape} already has a dimension `{name}`");
+                let message = format!("The tensor {shape} already has a dimension `{name}`");
                 self.complain(Code::ShapeMismatch, span, message);
                 None
             }
@@ -367,6 +373,11 @@ impl Args<'_, '_, '_> {
             let nodes = self.nodes.clone();
             return Some(self.apply(element, &nodes));
         }
+        self.composed(name)
+    }
+
+    /// The functions that are several operations, or one with dimensions.
+    fn composed(&mut self, name: &str) -> Option<NodeId> {
         match (name, self.nodes.as_slice()) {
             ("einsum", [_, ..]) => self.einsum(),
             ("sum", [x]) => self.reduce(*x, Reduction::Sum),

@@ -3,7 +3,7 @@
 //! `Hash` is the closed form of the golden files, on 32-bit wrapping integers:
 //! `x = k + 0x9E3779B9·seed; x ^= x>>16; x *= 0x7FEB352D; x ^= x>>15; x *= 0x846CA68B; x ^= x>>16;`
 //! the value is `(x / 2³¹ − 1) · scale`, rounded to a 32-bit float. The random ones run the 64-bit
-//! finaliser of SplitMix64 over (stream of seed and name) + index; normal ones by Box–Muller.
+//! finaliser of `SplitMix64` over (stream of seed and name) + index; normal ones by Box–Muller.
 
 use super::op::Init;
 

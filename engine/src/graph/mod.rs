@@ -5,10 +5,10 @@
 
 pub mod op;
 pub mod init;
-pub mod models;
-pub mod autodiff;
 pub mod optimizer;
 pub mod options;
+pub mod models;
+pub mod autodiff;
 pub mod expr;
 pub mod build;
 

@@ -10,6 +10,7 @@
 
 use super::op::{Element, Init, Op, Phase, Role};
 use super::{Context, Graph, Node};
+use crate::diag::Span;
 use crate::index::NodeId;
 use crate::layout::dims::{Name, Shape};
 
@@ -94,7 +95,7 @@ fn step_number(graph: &mut Graph) -> NodeId {
         base: Name::from("update/step"),
         role: Role::Slot,
         phase: Phase::Update,
-        span: Default::default(),
+        span: Span::default(),
     };
     graph.add(&cx, Op::StepNumber, Vec::new(), Shape::scalar())
 }

@@ -30,7 +30,7 @@ impl<'o, 'd> Reader<'o, 'd> {
                     format!("`{statement}` has no option `{key}`; it takes {list}"),
                 );
                 if let Some(near) = nearest(key, known.iter().copied()) {
-                    d = d.hint(Hint::edit(format!("write `{near}`"), option.key.span, near));
+                    d = d.hint(Hint::edit(format!("Write `{near}`."), option.key.span, near));
                 }
                 diagnostics.push(d);
             } else if options[..i].iter().any(|o| o.key.text == key) {
@@ -40,7 +40,7 @@ impl<'o, 'd> Reader<'o, 'd> {
                         option.span,
                         format!("`{key}` is given twice in this `{statement}` line"),
                     )
-                    .hint(Hint::edit("remove this one", option.span, "")),
+                    .hint(Hint::edit("Remove this one.", option.span, "")),
                 );
             }
         }
@@ -64,13 +64,14 @@ impl<'o, 'd> Reader<'o, 'd> {
     /// A number in a range.
     pub fn number(&mut self, key: &str, takes: &str, ok: impl Fn(f64) -> bool) -> Option<f64> {
         let option = self.get(key)?;
-        match option.value {
-            OptValue::Number(n) if n.is_finite() && ok(n) => Some(n),
-            _ => {
-                self.bad(option, takes);
-                None
-            }
+        if let OptValue::Number(n) = option.value
+            && n.is_finite()
+            && ok(n)
+        {
+            return Some(n);
         }
+        self.bad(option, takes);
+        None
     }
 
     /// A whole number between `least` and `most`.
@@ -94,10 +95,10 @@ impl<'o, 'd> Reader<'o, 'd> {
     /// One of a few words.
     pub fn choice<T: Copy>(&mut self, key: &str, choices: &[(&str, T)]) -> Option<T> {
         let option = self.get(key)?;
-        if let OptValue::Word(word) = &option.value {
-            if let Some(&(_, value)) = choices.iter().find(|(name, _)| name == word) {
-                return Some(value);
-            }
+        if let OptValue::Word(word) = &option.value
+            && let Some(&(_, value)) = choices.iter().find(|(name, _)| name == word)
+        {
+            return Some(value);
         }
         let names: Vec<&str> = choices.iter().map(|c| c.0).collect();
         let mut d = Diagnostic::error(
@@ -105,10 +106,10 @@ impl<'o, 'd> Reader<'o, 'd> {
             option.value_span,
             format!("`{key}` is one of {}", names.join(", ")),
         );
-        if let OptValue::Word(word) = &option.value {
-            if let Some(near) = nearest(word, names.iter().copied()) {
-                d = d.hint(Hint::edit(format!("write `{near}`"), option.value_span, near));
-            }
+        if let OptValue::Word(word) = &option.value
+            && let Some(near) = nearest(word, names.iter().copied())
+        {
+            d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
         }
         self.diagnostics.push(d);
         None
@@ -209,7 +210,7 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
                 option.span,
                 format!("`{}` has no effect on this optimizer", option.key.text),
             )
-            .hint(Hint::edit("remove it", option.span, "")),
+            .hint(Hint::edit("Remove it.", option.span, "")),
         );
     }
     result

@@ -65,6 +65,17 @@ pub struct Collective {
     pub axes: Vec<MeshAxis>,
 }
 
+/// A part of a member's output slice.
+#[derive(Debug)]
+pub struct Part<'o, T> {
+    /// The member, by its position in the group.
+    pub me: usize,
+    /// The first element of the part.
+    pub start: usize,
+    /// Where it goes.
+    pub out: &'o mut [T],
+}
+
 impl Collective {
     /// The layout after it, or why it does not fit the layout before.
     pub fn retype(
@@ -105,6 +116,16 @@ impl Collective {
         TensorLayout::new(split, partial, shape, mesh)
     }
 
+    /// How members' summands combine, for those that combine.
+    pub const fn combine(&self) -> Option<Combine> {
+        match self.kind {
+            CollectiveKind::Allreduce(c) | CollectiveKind::Reducescatter(c, _) => Some(c),
+            CollectiveKind::Allgather(_)
+            | CollectiveKind::Alltoall(..)
+            | CollectiveKind::Allsplit(_) => None,
+        }
+    }
+
     /// Elements that a group of `n` members with input slices of `elements` sends in all.
     pub const fn sent_by_group(&self, n: u64, elements: u64) -> u64 {
         match self.kind {
@@ -134,17 +155,16 @@ impl Collective {
         matches!(self.kind, CollectiveKind::Allreduce(_) | CollectiveKind::Allgather(_))
     }
 
-    /// Computes part `range` (elements of the output slice) of what member `me` of a group gets.
+    /// Computes a part of what a member of a group gets.
     /// `slices` are the members' input slices in group order, each of `sizes` (one per axis).
     pub fn apply<T: Copy>(
         &self,
         slices: &[&[T]],
         sizes: &[u64],
-        me: usize,
-        start: usize,
-        out: &mut [T],
+        part: Part<'_, T>,
         combine: impl Fn(T, T) -> T,
     ) {
+        let Part { me, start, out } = part;
         let n = slices.len();
         let around = |axis: TensorAxis| {
             let inner: u64 = sizes[axis.index() + 1..].iter().product();

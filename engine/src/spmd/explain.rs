@@ -26,9 +26,8 @@ pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -
     Some(match collective.kind {
         CollectiveKind::Allreduce(combine) => teller.settles(combine, None),
         CollectiveKind::Reducescatter(combine, to) => teller.settles(combine, Some(to)),
-        CollectiveKind::Allgather(from) => {
-            teller.moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0]))
-        }
+        CollectiveKind::Allgather(from) => teller
+            .moves(&[from], |t, n| format!("its {n} blocks along `{}` are put together", t[0])),
         CollectiveKind::Allsplit(to) => teller
             .moves(&[to], |t, _| format!("each processor keeps its own block along `{}`", t[0])),
         CollectiveKind::Alltoall(from, to) => teller.moves(&[from, to], |t, n| {

@@ -104,9 +104,10 @@ pub fn outcome(
     let build = |axes: Vec<MeshAxis>, combine: Combine, contracted: Vec<Name>| {
         let split = node.shape.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
         let all = passed.iter().copied().chain(axes.iter().map(|&a| (a, combine))).collect();
-        let layout =
-            TensorLayout::new(split, all, &node.shape, mesh).map_err(|_| pending.clone())?;
-        Ok(Outcome { layout, contracted })
+        match TensorLayout::new(split, all, &node.shape, mesh) {
+            Ok(layout) => Ok(Outcome { layout, contracted }),
+            Err(_) => Err(pending.clone()),
+        }
     };
     match &node.op {
         Op::Einsum => {
@@ -120,9 +121,10 @@ pub fn outcome(
         Op::Rename => {
             let from = graph.shape(node.inputs[0]);
             let split = from.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
-            let layout =
-                TensorLayout::new(split, passed, &node.shape, mesh).map_err(|_| pending)?;
-            Ok(Outcome { layout, contracted: Vec::new() })
+            match TensorLayout::new(split, passed, &node.shape, mesh) {
+                Ok(layout) => Ok(Outcome { layout, contracted: Vec::new() }),
+                Err(_) => Err(pending),
+            }
         }
         Op::Elementwise(_)
         | Op::StopGradient
@@ -135,6 +137,7 @@ pub fn outcome(
 }
 
 /// Whether the pending operands' partial values may pass through the operation.
+#[expect(clippy::wildcard_enum_match_arm, reason = "a function is not linear unless listed")]
 fn passes(
     node: &Node,
     splits: &Splits,
@@ -147,16 +150,18 @@ fn passes(
     // Other operands must be the same wherever summands lie, so no split by those axes.
     let clear = first.iter().all(|p| !splits.uses(p.0));
     match &node.op {
-        Op::Elementwise(element) => match element {
-            Element::Identity => clear,
-            Element::Neg => is_sum && clear,
-            Element::Add | Element::Sub => {
-                is_sum && clear && pending.len() == 2 && partial[0] == partial[1]
-            }
-            Element::Mul => is_sum && clear && single,
-            Element::Div => is_sum && clear && single && pending[0] == 0,
-            _ => false,
-        },
+        Op::Elementwise(Element::Identity) => clear,
+        Op::Elementwise(element) => {
+            let alike = pending.len() == 2 && partial[0] == partial[1];
+            let linear = match element {
+                Element::Neg => true,
+                Element::Add | Element::Sub => alike,
+                Element::Mul => single,
+                Element::Div => pending == [0],
+                _ => false,
+            };
+            is_sum && clear && linear
+        }
         Op::Einsum => is_sum && clear && single && node.inputs[0] != node.inputs[1],
         Op::Reduce(reduction) => first.iter().all(|p| p.1 == reduction.combine()),
         Op::Rename | Op::StopGradient => true,

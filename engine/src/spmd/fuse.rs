@@ -2,7 +2,6 @@
 //! `relu(z + bias)` reads and writes memory once. Values that someone wants to see stay.
 
 use super::program::{Program, Work};
-use super::tape::Tape;
 use crate::index::{IdVec, ValueId};
 use std::collections::BTreeSet;
 
@@ -71,7 +70,7 @@ fn absorb(program: &mut Program, i: usize, at: usize, made_at: usize) {
     let made = program.steps[made_at].clone();
     let step = &mut program.steps[i];
     let (Work::Tape(tape), Work::Tape(inner)) = (&step.work, &made.work) else { return };
-    let fused: Tape = tape.inline(at as u16, inner, step.inputs.len() as u16);
+    let fused = tape.inline(at as u16, inner, step.inputs.len() as u16);
     step.inputs.remove(at);
     step.inputs.extend(made.inputs);
     step.work = Work::Tape(fused);

@@ -89,13 +89,11 @@ impl Lowering<'_> {
                 let mut inputs = Vec::new();
                 let mut registers = Vec::new();
                 for &input in &node.inputs {
-                    let instr = match self.graph.node(input).op {
-                        Op::Constant(c) => Instr::Constant(c),
-                        Op::StepNumber => Instr::StepNumber,
-                        _ => {
-                            inputs.push(self.operand(id, input)?);
-                            Instr::Load(inputs.len() as u16 - 1)
-                        }
+                    let instr = if let Some(instr) = written(&self.graph.node(input).op) {
+                        instr
+                    } else {
+                        inputs.push(self.operand(id, input)?);
+                        Instr::Load(inputs.len() as u16 - 1)
                     };
                     registers.push(tape.push(instr));
                 }
@@ -130,10 +128,10 @@ impl Lowering<'_> {
 
     /// The value in which `user` reads `input`: still partial where the plan lets it travel.
     fn operand(&mut self, user: NodeId, input: NodeId) -> Option<ValueId> {
-        if let Some(value) = self.program.of_node[input] {
-            if !self.program.values[value].layout.is_settled() {
-                return Some(value);
-            }
+        if let Some(value) = self.program.of_node[input]
+            && !self.program.values[value].layout.is_settled()
+        {
+            return Some(value);
         }
         let wanted = self.plan.splits[user].operand(self.graph.shape(input), self.mesh)?;
         let asker = Asker { node: user, phase: self.graph.node(user).phase };
@@ -217,10 +215,7 @@ impl Lowering<'_> {
         }
         let node = self.graph.node(id);
         let mut tape = Tape::new();
-        tape.push(match node.op {
-            Op::Constant(c) => Instr::Constant(c),
-            _ => Instr::StepNumber,
-        });
+        tape.push(written(&node.op)?);
         let layout = self.layouts[id].clone()?;
         let value = self.value(id, layout, Vec::new());
         self.step(node, id, Work::Tape(tape), Vec::new(), Some(value));
@@ -254,5 +249,16 @@ impl Lowering<'_> {
     ) {
         let Node { phase, span, .. } = *node;
         self.program.steps.push(Step { work, inputs, output, phase, node: id, span });
+    }
+}
+
+/// The instruction for an operation that is written into its users' code.
+const fn written(op: &Op) -> Option<Instr> {
+    if let Op::Constant(c) = op {
+        Some(Instr::Constant(*c))
+    } else if matches!(op, Op::StepNumber) {
+        Some(Instr::StepNumber)
+    } else {
+        None
     }
 }

@@ -13,11 +13,10 @@ use crate::graph::Graph;
 use crate::index::ValueId;
 use crate::layout::rules::LayoutRules;
 use crate::layout::tensor::Combine;
-use std::fmt::Write as _;
 
 /// The listing of a Program.
 pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String {
-    let mut out = String::new();
+    let mut lines = Vec::new();
     let mut phase = None;
     for step in &program.steps {
         if matches!(step.work, Work::Free) {
@@ -25,11 +24,11 @@ pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String 
         }
         if phase != Some(step.phase) {
             phase = Some(step.phase);
-            let _ = writeln!(out, "# {}", step.phase.name());
+            lines.push(format!("# {}", step.phase.name()));
         }
-        let _ = writeln!(out, "{}", line(program, graph, rules, step));
+        lines.push(line(program, graph, rules, step));
     }
-    out
+    lines.join("\n") + "\n"
 }
 
 fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> String {

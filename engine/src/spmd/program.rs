@@ -14,7 +14,7 @@ use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
 
 /// A tensor in one layout.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     /// The node whose tensor it is.
     pub node: NodeId,

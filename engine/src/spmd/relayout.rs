@@ -11,7 +11,7 @@ use crate::index::{Idx as _, MeshAxis, TensorAxis};
 use crate::layout::dims::Shape;
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::{Combine, TensorLayout};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a relayout costs one processor: bytes-like weight first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -44,11 +44,11 @@ pub fn plan(
     if from == to {
         return (Vec::new(), Price::default());
     }
-    if from.splits() == to.splits() {
-        if let Some(direct) = direct_allreduce(from, to) {
-            let price = price(&direct, from, shape, mesh);
-            return (vec![direct], price);
-        }
+    if from.splits() == to.splits()
+        && let Some(direct) = direct_allreduce(from, to)
+    {
+        let price = price(&direct, from, shape, mesh);
+        return (vec![direct], price);
     }
     search(from, to, shape, mesh)
 }
@@ -71,6 +71,9 @@ fn price(step: &Collective, layout: &TensorLayout, shape: &Shape, mesh: &Mesh) -
     Price { sent, sending: u32::from(sent > 0), steps: 1 }
 }
 
+/// For every layout reached: the price, and the layout and step that led there.
+type Best = BTreeMap<TensorLayout, (Price, Option<(TensorLayout, Collective)>)>;
+
 /// Dijkstra's algorithm over layouts.
 fn search(
     from: &TensorLayout,
@@ -78,11 +81,8 @@ fn search(
     shape: &Shape,
     mesh: &Mesh,
 ) -> (Vec<Collective>, Price) {
-    // Layout → price, and the step and layout that led there; settled once taken from the queue.
-    let mut best: BTreeMap<TensorLayout, (Price, Option<(TensorLayout, Collective)>)> =
-        BTreeMap::from([(from.clone(), (Price::default(), None))]);
-    let mut queue: std::collections::BTreeSet<(Price, TensorLayout)> =
-        std::iter::once((Price::default(), from.clone())).collect();
+    let mut best = Best::from([(from.clone(), (Price::default(), None))]);
+    let mut queue = BTreeSet::from([(Price::default(), from.clone())]);
     while let Some((paid, here)) = queue.pop_first() {
         if here == *to {
             return (walk_back(&best, to), paid);
@@ -109,10 +109,7 @@ fn search(
     (Vec::new(), Price::default())
 }
 
-fn walk_back(
-    best: &BTreeMap<TensorLayout, (Price, Option<(TensorLayout, Collective)>)>,
-    to: &TensorLayout,
-) -> Vec<Collective> {
+fn walk_back(best: &Best, to: &TensorLayout) -> Vec<Collective> {
     let mut path = Vec::new();
     let mut at = to;
     while let Some((_, Some((before, step)))) = best.get(at) {

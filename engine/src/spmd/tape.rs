@@ -80,7 +80,12 @@ impl Tape {
         for instr in &inner.code {
             out.push(match *instr {
                 Instr::Load(k) => Instr::Load(own_inputs - 1 + k),
-                other => other,
+                Instr::Constant(_)
+                | Instr::StepNumber
+                | Instr::Index(_)
+                | Instr::One(..)
+                | Instr::Two(..)
+                | Instr::Three(..) => *instr,
             });
         }
         let result = out.code.len() as u16 - 1;
@@ -107,10 +112,10 @@ impl Tape {
             map.push(register);
         }
         // A tape's result is its last register.
-        if let Some(&last) = map.last() {
-            if usize::from(last) + 1 != out.code.len() {
-                out.push(Instr::One(Element::Identity, last));
-            }
+        if let Some(&last) = map.last()
+            && usize::from(last) + 1 != out.code.len()
+        {
+            out.push(Instr::One(Element::Identity, last));
         }
         out
     }

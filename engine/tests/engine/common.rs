@@ -1,7 +1,7 @@
 //! What several test files use.
 
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::Session;
+use meshwork_engine::session::Session;
 use meshwork_engine::study::Study;
 
 /// A study without errors.

@@ -4,9 +4,9 @@
 use crate::random::{Kind, laid_out, model};
 use meshwork_engine::cost::tally::Tally;
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::{Session, difference};
 use meshwork_engine::exec::threads::Threads;
 use meshwork_engine::index::NodeId;
+use meshwork_engine::session::{Session, difference};
 use meshwork_engine::spmd::check::check;
 use meshwork_engine::study::Study;
 

@@ -3,8 +3,8 @@
 
 use crate::common::{losses, session, study};
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::{Session, difference};
 use meshwork_engine::graph::init::hash_value;
+use meshwork_engine::session::{Session, difference};
 use meshwork_engine::spmd::check::check;
 use serde_json::Value;
 

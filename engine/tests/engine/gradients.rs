@@ -3,7 +3,7 @@
 use crate::common::study;
 use crate::random::{Kind, model};
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::exec::session::Session;
+use meshwork_engine::session::Session;
 
 /// Compares grad/NAME of a one-parameter study `body` (which uses `p`) at every element.
 fn compare(body: &str, dims: &str, values: &[f64]) {

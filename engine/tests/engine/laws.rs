@@ -4,7 +4,7 @@ use meshwork_engine::index::{MeshAxis, Pnum};
 use meshwork_engine::layout::dims::{Dimension, Shape};
 use meshwork_engine::layout::mesh::{Mesh, MeshDim};
 use meshwork_engine::layout::tensor::{Combine, TensorLayout};
-use meshwork_engine::spmd::collective::CollectiveKind;
+use meshwork_engine::spmd::collective::{CollectiveKind, Part};
 use meshwork_engine::spmd::relayout::relayout;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ fn layout(mesh: &Mesh, shape: &Shape, places: &[usize], partial: bool) -> Option
 fn scatter(mesh: &Mesh, shape: &Shape, layout: &TensorLayout, salt: f64) -> Vec<Vec<f64>> {
     let sizes = layout.slice_sizes(shape, mesh);
     let whole: Vec<u64> = shape.dims().iter().map(|d| d.size).collect();
-    let shares: u64 = mesh.group_size(&layout.partial().iter().map(|p| p.0).collect::<Vec<_>>());
+    let shares = mesh.group_size(&layout.partial().iter().map(|p| p.0).collect::<Vec<_>>());
     mesh.pnums()
         .map(|pnum| {
             let begin = layout.slice_begin(shape, mesh, pnum);
@@ -153,8 +153,8 @@ proptest! {
                         // In two parts, as tasks would.
                         let mut out = vec![f64::NAN; length];
                         let (first, second) = out.split_at_mut(length / 3);
-                        step.apply(&members, &sizes, me, 0, first, |x, y| x + y);
-                        step.apply(&members, &sizes, me, length / 3, second, |x, y| x + y);
+                        step.apply(&members, &sizes, Part { me, start: 0, out: first }, |x, y| x + y);
+                        step.apply(&members, &sizes, Part { me, start: length / 3, out: second }, |x, y| x + y);
                         results[p.0 as usize] = out;
                     }
                 }

@@ -78,7 +78,7 @@ pub(crate) fn model(seed: u64, kind: Kind, length: usize) -> String {
         let init = if kind == Kind::Whole {
             let count: usize = dims.iter().map(|&d| DIMS[d].1).product();
             let values: Vec<String> =
-                (0..count).map(|_| (random.below(5) as i64 - 2).to_string()).collect();
+                (0..count).map(|_| format!("{}", random.below(5) as f64 - 2.0)).collect();
             format!("values({})", values.join(" "))
         } else {
             "uniform(0.3 1.2)".to_owned()

@@ -17,9 +17,9 @@ const MOST: usize = 300;
 pub fn Collectives(studio: Studio) -> impl IntoView {
     let phase = studio.watch(|v| v.phase);
     let count = move |of: Option<&str>| {
-        studio.collectives.with(|all| {
-            all.iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count()
-        })
+        studio
+            .collectives
+            .with(|all| all.iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count())
     };
     let has_program = move || studio.shown.with(|s| s.study.totals().is_some());
     let listed = move || {
@@ -141,5 +141,6 @@ fn show_card(name: &str) {
     if !calm.is_some_and(|m| m.matches()) {
         options.set_behavior(ScrollBehavior::Smooth);
     }
-    card.unchecked_into::<web_sys::HtmlElement>().scroll_into_view_with_scroll_into_view_options(&options);
+    card.unchecked_into::<web_sys::HtmlElement>()
+        .scroll_into_view_with_scroll_into_view_options(&options);
 }

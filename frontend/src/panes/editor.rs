@@ -78,7 +78,8 @@ fn keep_caret(area: &web_sys::HtmlTextAreaElement, text: &str) {
     let caret = |end: Result<Option<u32>, _>| end.ok().flatten().unwrap_or(0);
     let start = caret(area.selection_start());
     let end = caret(area.selection_end());
-    let focused = document().active_element().is_some_and(|e| &e == area.as_ref() as &web_sys::Element);
+    let focused =
+        document().active_element().is_some_and(|e| &e == area.as_ref() as &web_sys::Element);
     area.set_value(text);
     if focused {
         let (old, new): (Vec<u16>, Vec<u16>) =

@@ -27,7 +27,9 @@ pub fn ExamplesMenu(studio: Studio) -> impl IntoView {
     let close = move || is_open.set(false);
     let button = NodeRef::<Button>::new();
     let escape = move || {
-        if is_open.get_untracked() && let Some(button) = button.get_untracked() {
+        if is_open.get_untracked()
+            && let Some(button) = button.get_untracked()
+        {
             close();
             // a shown button takes the focus
             drop(button.focus());

@@ -3,8 +3,8 @@
 
 use crate::icons::{Icon, icon};
 use crate::state::Studio;
-use crate::widgets::Stepper;
 use crate::what_if::{self, Verdict};
+use crate::widgets::Stepper;
 use leptos::prelude::*;
 use meshwork_engine::layout::dims::Dimension;
 use meshwork_engine::spec::edit;
@@ -51,9 +51,11 @@ fn toggled(rule: &[String], mesh_dim: &str) -> Vec<String> {
 /// The editor of the layout rules.
 #[component]
 pub fn LayoutEditor(studio: Studio) -> impl IntoView {
-    let grid = Memo::new(move |_| studio.shown.with(|s| studio.dims.with(|d| Grid::of(&s.study, d))));
+    let grid =
+        Memo::new(move |_| studio.shown.with(|s| studio.dims.with(|d| Grid::of(&s.study, d))));
     let verdicts = what_if::verdicts(studio);
-    let rows = Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));
+    let rows =
+        Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));
     let columns = Memo::new(move |_| grid.with(|g| g.columns.clone()));
     let menus = studio.watch(|v| v.menus);
     view! {

@@ -1,8 +1,8 @@
 //! The mesh: its dimensions to edit, presets, and the picture whose processors can be picked.
 
+use crate::format;
 use crate::icons::{Icon, icon};
 use crate::state::Studio;
-use crate::format;
 use crate::widgets::Stepper;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::{MAX_MESH_DIMS, Mesh};
@@ -27,8 +27,7 @@ fn pairs(mesh: &Mesh) -> Pairs {
 /// The editor of the mesh.
 #[component]
 pub fn MeshEditor(studio: Studio) -> impl IntoView {
-    let mesh: Memo<Pairs> =
-        Memo::new(move |_| studio.shown.with(|s| pairs(s.study.mesh())));
+    let mesh: Memo<Pairs> = Memo::new(move |_| studio.shown.with(|s| pairs(s.study.mesh())));
     let names = Memo::new(move |_| {
         mesh.with(|m: &Pairs| m.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>())
     });

@@ -108,9 +108,8 @@ fn moved(mesh: &Mesh, picked: Option<u32>, key: &str) -> Move {
 #[component]
 fn Inspector(studio: Studio, mesh: Memo<Mesh>) -> impl IntoView {
     let picked = studio.watch(|v| v.picked);
-    let valid = Memo::new(move |_| {
-        picked.get().filter(|&p| mesh.with(|m| u64::from(p) < m.processors()))
-    });
+    let valid =
+        Memo::new(move |_| picked.get().filter(|&p| mesh.with(|m| u64::from(p) < m.processors())));
     let place = move |p: u32| {
         mesh.with(|m| {
             let coords = m.coords(Pnum(p));
@@ -175,7 +174,11 @@ fn slice(study: &Study, tensor: &TensorInfo, pnum: Pnum) -> Option<(String, Stri
     let ranges = begin.iter().zip(&tensor.slice_shape).zip(tensor.shape.dims());
     let parts: Vec<String> = ranges
         .map(|((b, n), d)| {
-            if *n == d.size { format!("{} all", d.name) } else { format!("{} {b}..{}", d.name, b + n) }
+            if *n == d.size {
+                format!("{} all", d.name)
+            } else {
+                format!("{} {b}..{}", d.name, b + n)
+            }
         })
         .collect();
     let text = if parts.is_empty() { "one number".to_owned() } else { parts.join(", ") };

@@ -27,12 +27,15 @@ pub fn RunPanel(studio: Studio, runs: Runs) -> impl IntoView {
         asked.set(None);
     });
     let can_run = Memo::new(move |_| studio.study.with(|s| s.totals().is_some()));
-    let running = Memo::new(move |_| runs.here.with(|l| l.as_ref().is_some_and(|l| l.end.is_none())));
+    let running =
+        Memo::new(move |_| runs.here.with(|l| l.as_ref().is_some_and(|l| l.end.is_none())));
     let run_here = move |_: web_sys::MouseEvent| {
         let data = studio.study.with_untracked(|s| table_of(s.train().data.as_deref()));
         runs.start_here(studio.text.get_untracked(), steps.get_untracked(), data);
     };
-    let run_there = move |_: web_sys::MouseEvent| runs.start_there(studio.text.get_untracked(), steps.get_untracked());
+    let run_there = move |_: web_sys::MouseEvent| {
+        runs.start_there(studio.text.get_untracked(), steps.get_untracked())
+    };
     let why_not = move || (!can_run.get()).then_some("The study has errors; mend them to run it.");
     view! {
         <section class="pane pane-run" aria-labelledby="run-head">
@@ -149,7 +152,10 @@ fn held_out(log: &RunLog) -> Option<AnyView> {
         format::plural(look.step, "step"),
         format::number(look.loss)
     );
-    Some(view! { <div class="held-out" data-tip=tip><dt>{name}</dt><dd>{value}</dd></div> }.into_any())
+    Some(
+        view! { <div class="held-out" data-tip=tip><dt>{name}</dt><dd>{value}</dd></div> }
+            .into_any(),
+    )
 }
 
 const fn tone(end: Option<&Event>) -> &'static str {
@@ -166,7 +172,9 @@ fn status(log: &RunLog) -> String {
         None if log.curve.is_empty() => "Starting…".to_owned(),
         None => "Running".to_owned(),
         Some(Event::Done { .. }) => "Done".to_owned(),
-        Some(Event::Cancelled { step }) => format!("Stopped after {}", format::plural(*step, "step")),
+        Some(Event::Cancelled { step }) => {
+            format!("Stopped after {}", format::plural(*step, "step"))
+        }
         Some(Event::Diverged { step, message }) => format!("Diverged at step {step}. {message}"),
         Some(Event::Failed { message }) => message.clone(),
         Some(

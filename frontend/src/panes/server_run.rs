@@ -46,9 +46,7 @@ pub fn PastRuns(studio: Studio, runs: Runs) -> impl IntoView {
 fn There(studio: Studio, runs: Runs) -> impl IntoView {
     let log = Signal::derive(move || runs.there_log.get().unwrap_or_default());
     let run = move || runs.there.get();
-    let is_over = move || {
-        log.with(|l| l.end.is_some()) || run().is_some_and(|r| r.state.is_over())
-    };
+    let is_over = move || log.with(|l| l.end.is_some()) || run().is_some_and(|r| r.state.is_over());
     let is_edited = move || run().is_some_and(|r| studio.text.with(|t| *t != r.text));
     let reopen = move |_: web_sys::MouseEvent| {
         if let Some(run) = runs.there.get_untracked() {

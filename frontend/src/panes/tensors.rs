@@ -54,7 +54,8 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
         let named = tensors.iter().filter(|t| t.is_named).count();
         (named, tensors.len() - named)
     });
-    let shown = move || studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())));
+    let shown =
+        move || studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())));
     view! {
         <section class="pane pane-tensors" aria-labelledby="tensors-head">
             <header class="pane-head">

@@ -9,6 +9,7 @@ mod run;
 mod draw;
 mod fmt;
 mod serve;
+mod bench;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, Write as _};
@@ -38,6 +39,9 @@ enum Command {
     Fmt(fmt::Args),
     /// Print the link that opens a study in the studio.
     Link(fmt::LinkArgs),
+    /// Measure the engine on this machine.
+    #[command(hide = true)]
+    Bench(bench::Args),
 }
 
 /// Why a command did not go well.
@@ -80,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Draw(args) => draw::draw(&args),
         Command::Fmt(args) => fmt::fmt(&args),
         Command::Link(args) => fmt::link(&args),
+        Command::Bench(args) => bench::bench(&args),
     };
     let message = match result {
         Ok(()) => return ExitCode::SUCCESS,

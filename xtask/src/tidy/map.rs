@@ -33,12 +33,15 @@ fn names(workspace: &Workspace) -> Vec<String> {
     names
 }
 
-/// Whether a text has the name and not as a part of a longer one.
+/// Whether a text has the name: the path and not as a part of a longer one, or its stem as code
+/// (`cost/` may be written `cost`).
 fn is_named(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
+    let stem = name.trim_end_matches('/').trim_end_matches(".rs");
+    let is_path = text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-')
-    })
+    });
+    is_path || text.contains(&format!("`{stem}`"))
 }
 
 #[cfg(test)]
@@ -48,7 +51,9 @@ mod tests {
     #[test]
     fn a_part_of_a_longer_name_does_not_count() {
         assert!(is_named("`spec/`, the text", "spec/"));
+        assert!(is_named("| `spec` | the text", "spec/"));
         assert!(is_named("engine/src/spec/parse.rs", "spec/"));
         assert!(!is_named("`inspec/`", "spec/"));
+        assert!(!is_named("`inspec` to spec", "spec/"));
     }
 }

@@ -7,7 +7,6 @@ use super::{MAX_SIZE, Preset};
 use crate::diag::Diagnostic;
 use crate::graph::options::{DTYPES, Reader};
 use crate::spec::ast::{Opt, OptValue};
-use std::fmt::Write as _;
 
 pub(super) const PRESET: Preset = Preset {
     name: "mlp",
@@ -34,27 +33,28 @@ fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
     let dim = |i: usize| {
         if widths.len() == 1 { "hidden".to_owned() } else { format!("hidden{}", i + 1) }
     };
-    let mut text = format!("dims batch:{batch} in:{features}");
-    for (i, width) in widths.iter().enumerate() {
-        let _ = write!(text, " {}:{width}", dim(i));
-    }
-    let _ = writeln!(text, " out:{out}\ninput x[batch in], target[batch out]");
+    let mut sizes = format!("dims batch:{batch} in:{features}");
+    let mut lines = vec!["input x[batch in], target[batch out]".to_owned()];
     let (mut from, mut before) = ("x".to_owned(), "in".to_owned());
-    for i in 0..widths.len() {
+    for (i, width) in widths.iter().enumerate() {
         let (n, to) = (i + 1, dim(i));
+        sizes = format!("{sizes} {to}:{width}");
         let sum = format!("einsum({from}, w{n} -> batch {to}) + bias{n}");
         let value = if activation == "none" { sum } else { format!("{activation}({sum})") };
-        let _ = writeln!(text, "param w{n}[{before} {to}], bias{n}[{to}]\nh{n} = {value}");
+        lines.push(format!("param w{n}[{before} {to}], bias{n}[{to}]"));
+        lines.push(format!("h{n} = {value}"));
         (from, before) = (format!("h{n}"), to);
     }
     let n = widths.len() + 1;
-    let _ = writeln!(text, "param w{n}[{before} out], bias{n}[out]");
-    let _ = writeln!(text, "y = einsum({from}, w{n} -> batch out) + bias{n}");
-    text += match loss {
-        "mse" => "loss = mean(square(y - target))\n",
-        _ => "loss = mean(cross_entropy(y, target, dim:out))\n",
+    lines.push(format!("param w{n}[{before} out], bias{n}[out]"));
+    lines.push(format!("y = einsum({from}, w{n} -> batch out) + bias{n}"));
+    let value = if loss == "mse" {
+        "mean(square(y - target))"
+    } else {
+        "mean(cross_entropy(y, target, dim:out))"
     };
-    text
+    lines.push(format!("loss = {value}"));
+    format!("{sizes} out:{out}\n{}\n", lines.join("\n"))
 }
 
 fn widths(read: &mut Reader<'_, '_>) -> Vec<u64> {
@@ -68,17 +68,16 @@ fn widths(read: &mut Reader<'_, '_>) -> Vec<u64> {
         OptValue::List(list) if list.len() as u64 <= MAX_DEPTH => {
             let sizes: Vec<u64> = list
                 .iter()
-                .filter_map(|v| match v {
-                    OptValue::Number(n) if ok(*n) => Some(*n as u64),
-                    _ => None,
-                })
+                .filter_map(|v| if let OptValue::Number(n) = v { Some(*n) } else { None })
+                .filter(|&n| ok(n))
+                .map(|n| n as u64)
                 .collect();
             if sizes.len() < list.len() || depth.is_some_and(|d| d as usize != sizes.len()) {
                 read.bad(option, "a width, or a list of widths as long as `depth`: (64 32)");
             }
             sizes
         }
-        _ => {
+        OptValue::Number(_) | OptValue::List(_) | OptValue::Word(_) | OptValue::Call { .. } => {
             read.bad(option, "a width such as 64, or a list of widths such as (64 32)");
             vec![16]
         }

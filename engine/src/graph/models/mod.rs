@@ -35,10 +35,10 @@ pub fn expand(
     let mut d = Diagnostic::error(
         Code::UnknownPreset,
         preset.span,
-        format!("there is no preset `{}`; known are {}", preset.text, names.join(", ")),
+        format!("There is no preset `{}`; known are {}", preset.text, names.join(", ")),
     );
     if let Some(near) = nearest(&preset.text, names.iter().copied()) {
-        d = d.hint(Hint::edit(format!("write `{near}`"), preset.span, near));
+        d = d.hint(Hint::edit(format!("Write `{near}`."), preset.span, near));
     }
     diagnostics.push(d);
     None

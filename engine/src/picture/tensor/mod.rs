@@ -15,8 +15,8 @@
 //! sizes softly (by logarithm), so that labels fit.
 
 mod cut;
-mod flat;
 mod paint;
+mod flat;
 mod solid;
 
 use super::draft::{Draft, Words, arrange};

@@ -1,10 +1,10 @@
 //! A study being trained, step by step.
 
-use super::host::{Host, Traffic};
-use super::number::Number;
-use super::pool::Pool;
 use crate::data::{Batch, Feed, Table, Validation};
 use crate::diag::{Code, Diagnostic, Span};
+use crate::exec::host::{Host, Traffic};
+use crate::exec::number::Number;
+use crate::exec::pool::Pool;
 use crate::graph::init::Values;
 use crate::graph::op::{Dtype, Op, Phase, Role};
 use crate::index::{NodeId, ValueId};
@@ -79,7 +79,7 @@ impl<P: Pool> Session<P> {
             return Err(vec![Diagnostic::error(
                 Code::TooLarge,
                 Span::default(),
-                "a slice has more than 2^32 elements: this study can be planned, not run",
+                "A slice has more than 2^32 elements: this study can be planned, not run",
             )]);
         }
         let program = Arc::new(program);
