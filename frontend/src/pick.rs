@@ -28,7 +28,7 @@ pub struct Tip {
 pub fn light(studio: Studio) {
     let lit = studio.watch(|v| (v.picked, v.hovered.clone()));
     Effect::new(move |_| {
-        lit.with(|(picked, hovered)| set_rule(&rules(*picked, hovered.as_deref())))
+        lit.with(|(picked, hovered)| set_rule(&rules(*picked, hovered.as_deref())));
     });
 }
 

@@ -68,6 +68,15 @@ pub enum Theme {
     Dark,
 }
 
+/// How the layout is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutAs {
+    /// A grid of tensor dimensions by mesh dimensions.
+    Grid,
+    /// A menu per tensor dimension.
+    Menus,
+}
+
 /// What is picked and what is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
@@ -85,8 +94,8 @@ pub struct View {
     pub derived: bool,
     /// Pictures that show their table twin instead.
     pub tables: BTreeSet<String>,
-    /// The layout as menus rather than a grid.
-    pub menus: bool,
+    /// How the layout is shown.
+    pub layout: LayoutAs,
     /// The part a narrow screen shows.
     pub tab: Tab,
     /// Light or dark.
@@ -112,11 +121,11 @@ pub struct Studio {
     /// What the pictures show.
     pub shown: Memo<Shown>,
     /// Its tensors.
-    pub tensors: Memo<Arc<Vec<TensorInfo>>>,
+    pub tensors: Memo<Arc<[TensorInfo]>>,
     /// Its tensor dimensions.
     pub dims: Memo<Vec<Dimension>>,
     /// Its collectives.
-    pub collectives: Memo<Arc<Vec<CollectiveInfo>>>,
+    pub collectives: Memo<Arc<[CollectiveInfo]>>,
     /// The shown study on one processor, for comparison.
     pub alone: Memo<Shared>,
 }
@@ -134,9 +143,9 @@ impl Studio {
                 _ => Shown { study, stale: false },
             }
         });
-        let tensors = Memo::new(move |_| shown.with(|s| Arc::new(s.study.tensors())));
+        let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
         let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
-        let collectives = Memo::new(move |_| shown.with(|s| Arc::new(s.study.collectives())));
+        let collectives = Memo::new(move |_| shown.with(|s| Arc::from(s.study.collectives())));
         let alone = Memo::new(move |_| shown.with(|s| Shared::new(s.study.alone())));
         let view = RwSignal::new(view);
         Self { document, view, text, study, shown, tensors, dims, collectives, alone }

@@ -34,7 +34,7 @@ pub fn RunPanel(studio: Studio, runs: Runs) -> impl IntoView {
         runs.start_here(studio.text.get_untracked(), steps.get_untracked(), data);
     };
     let run_there = move |_: web_sys::MouseEvent| {
-        runs.start_there(studio.text.get_untracked(), steps.get_untracked())
+        runs.start_there(studio.text.get_untracked(), steps.get_untracked());
     };
     let why_not = move || (!can_run.get()).then_some("The study has errors; mend them to run it.");
     view! {
