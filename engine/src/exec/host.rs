@@ -266,7 +266,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
             let tasks = chunks(&mut results);
             self.spread(operations, tasks, |(i, start, part)| {
-                plan.permute(&grouped[i], start, part)
+                plan.permute(&grouped[i], start, part);
             });
             for buffer in grouped {
                 self.buffers.give_back(buffer);
