@@ -45,7 +45,7 @@ test('the illegal layout says why, where, and how to mend it', async ({ page }) 
   await expect(studio.card('h').locator('.card-reason')).toContainText('hidden');
   await expect(studio.cell('batch', 'all')).toHaveClass(/illegal/);
   await expect(studio.cell('hidden', 'all')).toHaveClass(/illegal/);
-  await studio.messages.getByRole('button', { name: /leave .*hidden.* whole/ }).click();
+  await studio.messages.getByRole('button', { name: /leave .*hidden.* whole/i }).click();
   await expect(studio.messages.locator('.message.error')).toHaveCount(0);
   await expect.poll(() => studio.slices('h')).toEqual(['0', '1']);
 });

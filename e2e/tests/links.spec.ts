@@ -23,7 +23,7 @@ test('the link is copied', async ({ page, context }) => {
   const studio = await new Studio(page).open();
   await studio.text.fill(mine);
   await page.getByRole('button', { name: 'Copy link' }).click();
-  await expect(page.getByText('Link copied')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Link copied' })).toBeVisible();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   await page.goto('about:blank');
   await page.goto(link);
@@ -51,7 +51,7 @@ test('a study too long for a chat is kept under a short link', async ({ page, co
   await studio.text.fill(long);
   await page.getByRole('button', { name: 'Copy link' }).click();
   await page.getByRole('button', { name: 'Keep it on the server' }).click();
-  await expect(page.getByText('Link copied')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Link copied' })).toBeVisible();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   expect(link.length).toBeLessThan(120);
   await page.goto('about:blank');

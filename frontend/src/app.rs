@@ -18,7 +18,7 @@ use crate::panes::tensors::Tensors;
 use crate::pick::{self, Tip};
 use crate::run_client::Runs;
 use crate::share::CopyLink;
-use crate::state::{Studio, Tab, Theme, View};
+use crate::state::{LayoutAs, Studio, Tab, Theme, View};
 use crate::{address, theme};
 use leptos::ev;
 use leptos::prelude::*;
@@ -43,7 +43,7 @@ fn view_at_start(asked: &address::Asked) -> View {
         phase: None,
         derived: false,
         tables: BTreeSet::new(),
-        menus: is_narrow(),
+        layout: if is_narrow() { LayoutAs::Menus } else { LayoutAs::Grid },
         tab: if is_run { Tab::Run } else { Tab::Pictures },
         theme: theme::remembered(),
         intro: theme::is_newcomer() && !is_run,

@@ -54,8 +54,9 @@ pub fn CopyLink(studio: Studio) -> impl IntoView {
         <div class="share">
             <button class="menu-button" on:click=share>
                 {move || icon(if said.get().is_some() { Icon::Check } else { Icon::Link })}
-                <span class="share-words" role="status">{move || said.get().unwrap_or("Copy link")}</span>
+                <span class="share-words">{move || said.get().unwrap_or("Copy link")}</span>
             </button>
+            <span class="visually-hidden" role="status">{move || said.get()}</span>
             <Show when=move || offer.get()>
                 <div class="share-offer" role="group" aria-label="A long link">
                     <p>

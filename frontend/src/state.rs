@@ -68,6 +68,15 @@ pub enum Theme {
     Dark,
 }
 
+/// How the layout is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutAs {
+    /// A grid of tensor dimensions by mesh dimensions.
+    Grid,
+    /// A menu per tensor dimension.
+    Menus,
+}
+
 /// What is picked and what is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
@@ -89,8 +98,8 @@ pub struct View {
     pub derived: bool,
     /// Pictures that show their table twin instead.
     pub tables: BTreeSet<String>,
-    /// The layout as menus rather than a grid.
-    pub menus: bool,
+    /// How the layout is shown.
+    pub layout: LayoutAs,
     /// The part a narrow screen shows.
     pub tab: Tab,
     /// Light or dark.

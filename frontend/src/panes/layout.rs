@@ -2,7 +2,7 @@
 //! to the other. The same as a menu per row, for narrow screens and for those who prefer it.
 
 use crate::icons::{Icon, icon};
-use crate::state::Studio;
+use crate::state::{LayoutAs, Studio};
 use crate::what_if::{self, Verdict};
 use crate::widgets::Stepper;
 use leptos::prelude::*;
@@ -57,21 +57,21 @@ pub fn LayoutEditor(studio: Studio) -> impl IntoView {
     let rows =
         Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));
     let columns = Memo::new(move |_| grid.with(|g| g.columns.clone()));
-    let menus = studio.watch(|v| v.menus);
+    let shown_as = studio.watch(|v| v.layout);
     view! {
         <section class="pane pane-layout" aria-labelledby="layout-head">
             <header class="pane-head">
                 <h2 id="layout-head">"Layout"</h2>
                 <div class="segments" role="group" aria-label="Show the layout as">
                     <button
-                        aria-pressed=move || (!menus.get()).to_string()
-                        on:click=move |_| studio.view.update(|v| v.menus = false)
+                        aria-pressed=move || (shown_as.get() == LayoutAs::Grid).to_string()
+                        on:click=move |_| studio.view.update(|v| v.layout = LayoutAs::Grid)
                     >
                         "Grid"
                     </button>
                     <button
-                        aria-pressed=move || menus.get().to_string()
-                        on:click=move |_| studio.view.update(|v| v.menus = true)
+                        aria-pressed=move || (shown_as.get() == LayoutAs::Menus).to_string()
+                        on:click=move |_| studio.view.update(|v| v.layout = LayoutAs::Menus)
                     >
                         "Menus"
                     </button>
@@ -84,7 +84,7 @@ pub fn LayoutEditor(studio: Studio) -> impl IntoView {
                 }
             >
                 <Show
-                    when=move || menus.get()
+                    when=move || shown_as.get() == LayoutAs::Menus
                     fallback=move || view! {
                         <GridView studio=studio grid=grid rows=rows columns=columns verdicts=verdicts />
                     }
