@@ -231,6 +231,14 @@ impl Study {
             | Op::Einsum
             | Op::Reduce(_)
             | Op::Rename
+            | Op::Reshape
+            | Op::Window(_)
+            | Op::Unwindow(_)
+            | Op::Gather(_)
+            | Op::Scatter(_)
+            | Op::TopK { .. }
+            | Op::Cumsum(..)
+            | Op::Noise(_)
             | Op::StopGradient => n.phase != Phase::Update,
         });
         shown

@@ -4,6 +4,9 @@
 use super::einsum::gather;
 use super::number::Number;
 use super::strides::{Local, merge};
+use crate::graph::init::uniform;
+use crate::graph::op::Noise;
+use crate::layout::dims::Shape;
 use crate::spmd::tape::{Instr, Tape};
 
 /// Elements per chunk.
@@ -17,18 +20,44 @@ pub struct TapePlan {
     strides: Vec<Vec<usize>>,
     /// For each axis of the output: its size and row-major stride.
     axes: Vec<(usize, usize)>,
+    /// Row-major strides of the whole output.
+    whole: Vec<u64>,
+    reads_position: bool,
+}
+
+/// When a step is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The training step, from 1.
+    pub step: u64,
+    /// Whether a run trains, rather than looks at what it has learnt.
+    pub training: bool,
 }
 
 impl TapePlan {
     /// The plan for slices of these dimensions.
-    pub fn new(tape: &Tape, inputs: &[Local], out: &Local) -> Self {
+    pub fn new(tape: &Tape, inputs: &[Local], out: &Local, shape: &Shape) -> Self {
         let mut strides: Vec<Vec<usize>> = inputs.iter().map(|i| i.strides_along(out)).collect();
         // The output's own loops take part, so that merged loops stay row-major in it.
         strides.push(out.strides_along(out));
         let (sizes, mut strides) = merge(&out.sizes, &strides);
         strides.pop();
         let axes = out.names.iter().zip(&out.sizes).map(|(n, &s)| (s, out.stride(n))).collect();
-        Self { tape: tape.clone(), sizes, strides, axes }
+        let after = |i: usize| shape.dims()[i + 1..].iter().map(|d| d.size).product();
+        let whole = (0..shape.rank()).map(after).collect();
+        let reads_position = tape.reads_position();
+        Self { tape: tape.clone(), sizes, strides, axes, whole, reads_position }
+    }
+
+    /// Whether the result differs between processors whose inputs are the same.
+    pub const fn reads_position(&self) -> bool {
+        self.reads_position
+    }
+
+    /// The row-major index into the whole output of element `at` of a slice.
+    fn global(&self, at: usize, begin: &[u64]) -> u64 {
+        let axes = self.axes.iter().zip(begin).zip(&self.whole);
+        axes.map(|((&(size, stride), b), whole)| (b + (at / stride % size) as u64) * whole).sum()
     }
 
     /// Computes the results `start..`; `begin` is the slice's first position along each axis.
@@ -36,7 +65,7 @@ impl TapePlan {
         &self,
         inputs: &[&[T]],
         begin: &[u64],
-        step_number: u64,
+        moment: Moment,
         start: usize,
         out: &mut [T],
     ) {
@@ -60,12 +89,26 @@ impl TapePlan {
                             rest[..CHUNK].fill(T::from_f64(c));
                         }
                     }
-                    Instr::StepNumber => target.fill(T::from_f64(step_number as f64)),
+                    Instr::StepNumber => target.fill(T::from_f64(moment.step as f64)),
                     Instr::Index(axis) => {
                         let (size, stride) = self.axes[usize::from(axis)];
                         let first = begin[usize::from(axis)] as usize;
                         for (k, t) in target.iter_mut().enumerate() {
                             *t = T::from_f64((first + (at + k) / stride % size) as f64);
+                        }
+                    }
+                    Instr::Noise(_, Noise::Dropout(_)) if !moment.training => {
+                        target.fill(T::one());
+                    }
+                    Instr::Noise(stream, noise) => {
+                        let stream = stream ^ moment.step.wrapping_mul(0xD1B5_4A32_D192_ED03);
+                        for (k, t) in target.iter_mut().enumerate() {
+                            let u = uniform(stream, self.global(at + k, begin));
+                            *t = T::from_f64(match noise {
+                                Noise::Uniform => u,
+                                Noise::Dropout(rate) if u < rate => 0.0,
+                                Noise::Dropout(rate) => 1.0 / (1.0 - rate),
+                            });
                         }
                     }
                     Instr::One(e, a) => T::map(e, r(a), target),

@@ -7,16 +7,15 @@
 
 use super::buffers::{Buffer, Buffers, Slice};
 use super::einsum::EinsumPlan;
-use super::elementwise::TapePlan;
+use super::elementwise::Moment;
+use super::kernel::{Kernel, Place};
 use super::number::Number;
 use super::pool::Pool;
-use super::reduce::ReducePlan;
-use super::strides::Local;
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
-use crate::spmd::program::{Program, Step, Work};
+use crate::spmd::program::{Program, Step};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -45,15 +44,6 @@ impl Traffic {
     }
 }
 
-/// What a step needs to know to compute, the same on every processor.
-#[derive(Debug, Clone)]
-enum Kernel {
-    Einsum(EinsumPlan),
-    Reduce(ReducePlan),
-    Tape(TapePlan),
-    None,
-}
-
 /// All processors, their slices, and what they did so far.
 #[derive(Debug)]
 pub struct Host<T, P> {
@@ -62,7 +52,7 @@ pub struct Host<T, P> {
     slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
     buffers: Buffers<T>,
     pool: P,
-    step_number: u64,
+    moment: Moment,
     counted: Traffic,
     held: u64,
     peak: u64,
@@ -71,7 +61,7 @@ pub struct Host<T, P> {
 impl<T: Number, P: Pool> Host<T, P> {
     /// A host for a Program; its sources hold nothing yet.
     pub fn new(program: Arc<Program>, pool: P) -> Self {
-        let kernels = program.steps.iter().map(|s| kernel(&program, s)).collect();
+        let kernels = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
         let processors = program.mesh.processors() as usize;
         let slices = program.values.iter().map(|_| vec![None; processors]).collect();
         let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
@@ -81,7 +71,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             slices,
             buffers: Buffers::new(),
             pool,
-            step_number: 0,
+            moment: Moment { step: 0, training: true },
             counted: Traffic::default(),
             held,
             peak: held,
@@ -105,7 +95,7 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Training steps begun so far.
     pub const fn step_number(&self) -> u64 {
-        self.step_number
+        self.moment.step
     }
 
     /// Fills a source from a function of the row-major index into the whole tensor.
@@ -136,7 +126,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     pub fn step(&mut self, last: Phase) -> Option<f64> {
         let program = Arc::clone(&self.program);
         self.clear();
-        self.step_number += 1;
+        self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
         let loss = self.slices[program.loss?].first()?.as_ref()?;
         loss.0.first().map(|x| x.to_f64())
@@ -144,9 +134,10 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Runs the forward pass without counting it as a step or as traffic of training.
     pub fn look(&mut self) -> Option<f64> {
-        let (counted, step_number) = (self.counted, self.step_number);
+        let (counted, moment) = (self.counted, self.moment);
+        self.moment.training = false;
         let loss = self.step(Phase::Forward);
-        (self.counted, self.step_number) = (counted, step_number);
+        (self.counted, self.moment) = (counted, moment);
         loss
     }
 
@@ -264,7 +255,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         if plan.is_permuted() {
             let grouped = results;
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
-            let tasks = chunks(&mut results);
+            let tasks = chunks(&mut results, TASK);
             self.spread(operations, tasks, |(i, start, part)| {
                 plan.permute(&grouped[i], start, part);
             });
@@ -276,30 +267,22 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
-        let by_position = matches!(&step.work, Work::Tape(tape) if tape.reads_position());
-        let (owner, first) = self.distinct(step, by_position);
+        let (owner, first) = self.distinct(step, kernel.reads_position());
         let length = self.program.slice_elements(output) as usize;
         let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
-        let value = &self.program.values[output];
-        let context: Vec<(Vec<&[T]>, Vec<u64>)> = first
+        let context: Vec<(Vec<&[T]>, Place)> = first
             .iter()
             .map(|&p| {
-                let pnum = Pnum(p as u32);
-                let begin = value.layout.slice_begin(&value.shape, &self.program.mesh, pnum);
-                (self.inputs(step, p), begin)
+                let place = kernel.place(&self.program, step, output, Pnum(p as u32));
+                (self.inputs(step, p), place)
             })
             .collect();
-        let number = self.step_number;
+        let moment = self.moment;
         let operations = self.program.flops(step).max(length as u64) * first.len() as u64;
-        self.spread(operations, chunks(&mut results), |(i, start, part)| {
-            let (inputs, begin) = &context[i];
-            match kernel {
-                Kernel::Tape(plan) => plan.compute(inputs, begin, number, start, part),
-                Kernel::Reduce(plan) => plan.compute(inputs[0], start, part),
-                Kernel::Einsum(_) | Kernel::None => {
-                    part.copy_from_slice(&inputs[0][start..start + part.len()]);
-                }
-            }
+        let task = if kernel.is_whole() { length } else { TASK };
+        self.spread(operations, chunks(&mut results, task), |(i, start, part)| {
+            let (inputs, place) = &context[i];
+            kernel.compute(inputs, place, moment, start, part);
         });
         drop(context);
         self.store(output, results, &owner);
@@ -357,13 +340,13 @@ impl<T: Number, P: Pool> Host<T, P> {
             })
             .collect();
         let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
-        self.spread(operations, chunks(&mut results), |(i, start, part)| {
+        self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {
             let slices = &slices[i];
             let part = Part { me: wanted[i].1, start, out: part };
             match combine {
-                Combine::Sum => collective.apply(slices, &sizes, part, |a, b| a + b),
-                Combine::Max => collective.apply(slices, &sizes, part, T::greater),
-                Combine::Min => collective.apply(slices, &sizes, part, T::lesser),
+                Combine::Sum => collective.apply(slices, &sizes, part, |a, b| a + b, T::from_f64),
+                Combine::Max => collective.apply(slices, &sizes, part, T::greater, T::from_f64),
+                Combine::Min => collective.apply(slices, &sizes, part, T::lesser, T::from_f64),
             }
         });
         drop(slices);
@@ -377,11 +360,11 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
         let kernels = Arc::clone(&self.kernels);
         if let Some(output) = step.output {
-            match &kernels[index] {
-                Kernel::Einsum(plan) => self.einsum(step, plan, output),
-                kernel @ (Kernel::Reduce(_) | Kernel::Tape(_) | Kernel::None) => {
-                    self.local(step, output, kernel);
-                }
+            let kernel = &kernels[index];
+            if let Kernel::Einsum(plan) = kernel {
+                self.einsum(step, plan, output);
+            } else {
+                self.local(step, output, kernel);
             }
         }
         Ok(())
@@ -421,11 +404,11 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
 }
 
 /// All buffers cut into tasks: (which buffer, first element, part).
-fn chunks<T>(buffers: &mut [Vec<T>]) -> Vec<(usize, usize, &mut [T])> {
+fn chunks<T>(buffers: &mut [Vec<T>], task: usize) -> Vec<(usize, usize, &mut [T])> {
     let mut out = Vec::new();
     for (i, buffer) in buffers.iter_mut().enumerate() {
-        for (j, part) in buffer.chunks_mut(TASK).enumerate() {
-            out.push((i, j * TASK, part));
+        for (j, part) in buffer.chunks_mut(task).enumerate() {
+            out.push((i, j * task, part));
         }
     }
     out
@@ -440,25 +423,4 @@ fn global_index(mut i: u64, sizes: &[u64], begin: &[u64], whole: &[u64]) -> u64 
         stride *= whole[axis];
     }
     index
-}
-
-fn kernel(program: &Program, step: &Step) -> Kernel {
-    let Some(output) = step.output else { return Kernel::None };
-    let local = |v: ValueId| Local::new(&program.values[v].shape, &program.slice_sizes(v));
-    let out = local(output);
-    match &step.work {
-        Work::Einsum => {
-            Kernel::Einsum(EinsumPlan::new(&local(step.inputs[0]), &local(step.inputs[1]), &out))
-        }
-        Work::Reduce(reduction) => {
-            let whole = program.values[step.inputs[0]].shape.elements() as f64
-                / program.values[output].shape.elements() as f64;
-            Kernel::Reduce(ReducePlan::new(*reduction, &local(step.inputs[0]), &out, whole))
-        }
-        Work::Tape(tape) => {
-            let inputs: Vec<Local> = step.inputs.iter().map(|&v| local(v)).collect();
-            Kernel::Tape(TapePlan::new(tape, &inputs, &out))
-        }
-        Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => Kernel::None,
-    }
 }

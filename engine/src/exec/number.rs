@@ -88,6 +88,13 @@ macro_rules! number {
                         let t = (c * (x + cubic * x * x * x)).tanh();
                         0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * c * (1.0 + 3.0 * cubic * x * x)
                     }),
+                    Element::Softplus => {
+                        each!(|x| if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() });
+                    }
+                    Element::Elu => each!(|x| if x > 0.0 { x } else { x.exp_m1() }),
+                    Element::EluSlope => each!(|x| if x > 0.0 { 1.0 } else { x.exp() }),
+                    Element::Sin => each!(|x| x.sin()),
+                    Element::Cos => each!(|x| x.cos()),
                     Element::OneMinusPower(base) => {
                         let log = ($from)(base).ln();
                         each!(|x| -(x * log).exp_m1());
@@ -142,6 +149,11 @@ macro_rules! number {
                     | Element::Sigmoid
                     | Element::Gelu
                     | Element::GeluSlope
+                    | Element::Softplus
+                    | Element::Elu
+                    | Element::EluSlope
+                    | Element::Sin
+                    | Element::Cos
                     | Element::OneMinusPower(_)
                     | Element::Select => out.copy_from_slice(x),
                 }

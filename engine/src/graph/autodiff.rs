@@ -4,7 +4,7 @@
 //! what its users contribute, named `grad/NAME`); `contribution` turns it into the gradient by
 //! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
 
-use super::op::{Element, Op, Phase, Reduction, Role};
+use super::op::{Element, Op, Phase, Reduction, Role, Running};
 use super::{Context, Graph};
 use crate::index::{Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
@@ -120,7 +120,27 @@ fn contribution(
             Some(graph.elementwise(cx, Element::Mul, &[hit, dy]))
         }
         Op::Rename => Some(graph.add(cx, Op::Rename, vec![dy], target)),
-        Op::Source(_)
+        Op::Reshape => Some(graph.add(cx, Op::Reshape, vec![dy], target)),
+        Op::Window(window) => {
+            let back = window.back().map_or(Op::Unwindow(window), Op::Window);
+            Some(graph.add(cx, back, vec![dy], target))
+        }
+        Op::Unwindow(window) => Some(graph.add(cx, Op::Window(window), vec![dy], target)),
+        Op::Gather(dim) if k == 0 => {
+            Some(graph.add(cx, Op::Scatter(dim), vec![dy, node.inputs[1]], target))
+        }
+        Op::Scatter(dim) if k == 0 => {
+            Some(graph.add(cx, Op::Gather(dim), vec![dy, node.inputs[1]], target))
+        }
+        Op::Cumsum(dim, running) => {
+            let back = Running { reverse: !running.reverse, ..running };
+            Some(graph.add(cx, Op::Cumsum(dim, back), vec![dy], target))
+        }
+        Op::Gather(_)
+        | Op::Scatter(_)
+        | Op::TopK { .. }
+        | Op::Noise(_)
+        | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
         | Op::Index
@@ -193,13 +213,22 @@ fn elementwise(
         | E::Tanh
         | E::Sigmoid
         | E::Gelu
+        | E::Softplus
+        | E::Elu
+        | E::Sin
+        | E::Cos
         | E::OneMinusPower(_) => {
             let slope = slope(graph, cx, element, x, id)?;
             graph.elementwise(cx, E::Mul, &[dy, slope])
         }
-        E::Heaviside | E::Sign | E::GeluSlope | E::Equal | E::Less | E::LessEqual | E::Select => {
-            return None;
-        }
+        E::Heaviside
+        | E::Sign
+        | E::GeluSlope
+        | E::EluSlope
+        | E::Equal
+        | E::Less
+        | E::LessEqual
+        | E::Select => return None,
     };
     Some(sum_to(graph, cx, full, &target))
 }
@@ -247,6 +276,13 @@ fn slope(
             graph.elementwise(cx, E::Mul, &[y, rest])
         }
         E::Gelu => graph.elementwise(cx, E::GeluSlope, &[x]),
+        E::Softplus => graph.elementwise(cx, E::Sigmoid, &[x]),
+        E::Elu => graph.elementwise(cx, E::EluSlope, &[x]),
+        E::Sin => graph.elementwise(cx, E::Cos, &[x]),
+        E::Cos => {
+            let sine = graph.elementwise(cx, E::Sin, &[x]);
+            graph.elementwise(cx, E::Neg, &[sine])
+        }
         E::OneMinusPower(base) => {
             let one = number(graph, 1.0);
             let rest = graph.elementwise(cx, E::Sub, &[one, y]);

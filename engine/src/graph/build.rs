@@ -1,7 +1,7 @@
 //! From the parsed study to the graph: declarations, assignments, blocks, presets; then, for a
 //! study that trains, the backward pass and the update.
 
-use super::expr::Scope;
+use super::expr::scope::Scope;
 use super::op::{Dtype, Element, Init, Op, Phase, Role};
 use super::options::{self, DTYPES, Reader, TrainOptions};
 use super::{Context, Graph, Node, autodiff, models, optimizer};
@@ -100,6 +100,7 @@ impl<'d> Builder<'d> {
                 Stmt::Train(options) => {
                     self.built.train = options::train(options, self.diagnostics);
                     self.built.graph.dtype = self.built.train.dtype;
+                    self.built.graph.seed = self.built.train.seed;
                     train = Some((item.span, options.iter().any(|o| o.key.text == "dtype")));
                 }
                 Stmt::Model { options, .. } => {
@@ -240,6 +241,7 @@ impl<'d> Builder<'d> {
             dims: &self.dims,
             names: &self.names,
             broken: &self.broken,
+            dim_spans: &self.built.dim_spans,
             diagnostics: self.diagnostics,
             origin: self.origin,
         }

@@ -51,6 +51,8 @@ pub struct Graph {
     pub gradients: Vec<(NodeId, NodeId)>,
     /// How numbers are stored.
     pub dtype: Dtype,
+    /// Seed of random numbers.
+    pub seed: u64,
 }
 
 /// What a node under construction belongs to; see [`Graph::add`].

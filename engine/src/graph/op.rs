@@ -26,10 +26,109 @@ pub enum Op {
     Reduce(Reduction),
     /// The input under other dimension names, position by position.
     Rename,
+    /// The input's elements, in row-major order, under other dimensions.
+    Reshape,
+    /// Reads positions of one dimension: slices, pads, shifts, windows of convolutions.
+    Window(Window),
+    /// The adjoint of a window: every position sums what was read of it.
+    Unwindow(Window),
+    /// The first input at the positions, along this dimension, that the second names; zero where
+    /// there is no such position.
+    Gather(Name),
+    /// The adjoint of a gather: the first input's elements summed at the positions, along this
+    /// dimension of the result, that the second names.
+    Scatter(Name),
+    /// Positions of the greatest elements along `from`, the greatest first and the first of equals
+    /// before the others: as many as the dimension `to` of the result, or one without `to`.
+    TopK {
+        /// The dimension searched.
+        from: Name,
+        /// The dimension of the ranks.
+        to: Option<Name>,
+    },
+    /// Sums of the elements up to each position along a dimension.
+    Cumsum(Name, Running),
+    /// Random numbers, a function of seed, name, step and global index.
+    Noise(Noise),
     /// Passes its input on and stops the gradient.
     StopGradient,
     /// Puts its second input in the place of its first, a `Source`, for the next step.
     Assign,
+}
+
+/// Which positions of a dimension are read:
+/// `to[i], taps[k] = from[stride·i + dilation·k + offset]`. The new dimensions stand where `from`
+/// stood; the whole tensor's positions are meant, so what is outside it is an [`Edge`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// The dimension read.
+    pub from: Name,
+    /// The dimension of the places read at; may be `from` again, if the sizes agree.
+    pub to: Name,
+    /// The dimension within a window, if more than one position is read at each place.
+    pub taps: Option<Name>,
+    /// Positions from place to place, at least 1.
+    pub stride: u64,
+    /// Positions from element to element of a window, at least 1.
+    pub dilation: u64,
+    /// The first position read.
+    pub offset: i64,
+    /// What lies outside.
+    pub edge: Edge,
+}
+
+impl Window {
+    /// The window that undoes one without a window dimension and a stride.
+    pub fn back(&self) -> Option<Self> {
+        (self.taps.is_none() && self.stride == 1).then(|| Self {
+            from: Name::clone(&self.to),
+            to: Name::clone(&self.from),
+            taps: None,
+            stride: 1,
+            dilation: 1,
+            offset: -self.offset,
+            edge: if self.edge == Edge::Wrap { Edge::Wrap } else { Edge::Zero },
+        })
+    }
+}
+
+/// What is read outside a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edge {
+    /// Zeros.
+    Zero,
+    /// −∞: what a maximum passes over.
+    Lowest,
+    /// The other end of the tensor.
+    Wrap,
+}
+
+impl Edge {
+    /// The number outside; for [`Edge::Wrap`] there is no outside.
+    pub const fn fill(self) -> f64 {
+        match self {
+            Self::Zero | Self::Wrap => 0.0,
+            Self::Lowest => f64::NEG_INFINITY,
+        }
+    }
+}
+
+/// How a running sum runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Running {
+    /// Without the element itself.
+    pub exclusive: bool,
+    /// From the end.
+    pub reverse: bool,
+}
+
+/// A kind of random numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Uniform in [0, 1).
+    Uniform,
+    /// The factor of dropout at this rate: 0, or 1 / (1 − rate); 1 while not training.
+    Dropout(f64),
 }
 
 /// A function of single numbers.
@@ -65,6 +164,16 @@ pub enum Element {
     Gelu,
     /// the slope of gelu
     GeluSlope,
+    /// log(1 + eˣ)
+    Softplus,
+    /// x where x > 0, else eˣ − 1
+    Elu,
+    /// the slope of elu
+    EluSlope,
+    /// sine
+    Sin,
+    /// cosine
+    Cos,
     /// 1 − βˣ, exact for small results: Adam's bias correction
     OneMinusPower(f64),
     /// x + y
@@ -110,6 +219,11 @@ impl Element {
             | Self::Sigmoid
             | Self::Gelu
             | Self::GeluSlope
+            | Self::Softplus
+            | Self::Elu
+            | Self::EluSlope
+            | Self::Sin
+            | Self::Cos
             | Self::OneMinusPower(_) => 1,
             Self::Add
             | Self::Sub
@@ -281,6 +395,10 @@ pub const UNARY_FUNCTIONS: &[(&str, Element)] = &[
     ("tanh", Element::Tanh),
     ("sigmoid", Element::Sigmoid),
     ("gelu", Element::Gelu),
+    ("softplus", Element::Softplus),
+    ("elu", Element::Elu),
+    ("sin", Element::Sin),
+    ("cos", Element::Cos),
 ];
 
 /// Names of those with two or three arguments.

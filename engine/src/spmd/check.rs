@@ -3,10 +3,11 @@
 
 use super::collective::Collective;
 use super::program::{Program, Step, Work};
+use super::reshape;
 use super::run::{MeshImpl, run};
 use super::tape::Instr;
 use crate::graph::op::Phase;
-use crate::index::{IdVec, MeshAxis, ValueId};
+use crate::index::{IdVec, Idx as _, MeshAxis, ValueId};
 use crate::layout::dims::Name;
 use crate::layout::tensor::{Combine, TensorLayout};
 
@@ -106,6 +107,50 @@ impl Checker<'_> {
         Err(self.fault(index, &what))
     }
 
+    /// For work whose output's layout follows from its input's by position: whether it does.
+    fn passes(&self, step: &Step, output: ValueId) -> Option<bool> {
+        let (from, to) = (self.layout(*step.inputs.first()?), self.layout(output));
+        let shapes =
+            (&self.program.values[step.inputs[0]].shape, &self.program.values[output].shape);
+        let same_partial = from.partial() == to.partial();
+        match &step.work {
+            Work::Rename => Some(from == to),
+            Work::Reshape => Some(same_partial && reshape::passes(shapes.0, from, shapes.1, to)),
+            Work::Window(frame) | Work::Unwindow(frame) => {
+                // The window's axis, whole, stands after that of the places on one side.
+                let window = frame.axis.index() + 1;
+                let without = |layout: &TensorLayout, has: bool| {
+                    let mut splits = layout.splits().to_vec();
+                    let is_whole = !has || splits.remove(window).is_empty();
+                    is_whole.then_some(splits)
+                };
+                let read = matches!(step.work, Work::Unwindow(_));
+                let sides = (
+                    without(from, frame.has_window && read),
+                    without(to, frame.has_window && !read),
+                );
+                Some(same_partial && sides.0.is_some() && sides.0 == sides.1)
+            }
+            Work::TopK(axis) => {
+                let mut splits = from.splits().to_vec();
+                let is_whole = splits.remove(axis.index()).is_empty();
+                let kept = to.splits();
+                let ranks = kept.get(splits.len()..).unwrap_or_default();
+                let alike = kept.get(..splits.len()) == Some(&splits[..]);
+                Some(same_partial && is_whole && alike && ranks.iter().all(Vec::is_empty))
+            }
+            Work::Cumsum(axis, _) => Some(from == to && from.split(*axis).is_empty()),
+            Work::Einsum
+            | Work::Reduce(_)
+            | Work::Tape(_)
+            | Work::Gather(_)
+            | Work::Scatter(_)
+            | Work::Collective(_)
+            | Work::Assign
+            | Work::Free => None,
+        }
+    }
+
     /// Axes over which the dimensions that the output lacks are split.
     fn contracted(&self, splits: &Splits, output: ValueId) -> Vec<MeshAxis> {
         let shape = &self.program.values[output].shape;
@@ -121,7 +166,9 @@ impl Checker<'_> {
                 Instr::One(_, a) => (vec![a], None),
                 Instr::Two(_, a, b) => (vec![a, b], None),
                 Instr::Three(_, a, b, c) => (vec![a, b, c], None),
-                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) => (vec![], None),
+                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) | Instr::Noise(..) => {
+                    (vec![], None)
+                }
             };
             let bad = registers.iter().any(|&r| usize::from(r) >= at)
                 || load.is_some_and(|k| usize::from(k) >= step.inputs.len());
@@ -147,9 +194,8 @@ impl MeshImpl for Checker<'_> {
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Violation> {
         self.read(index, step)?;
         let output = self.make(index, step)?;
-        if step.work == Work::Rename {
-            let (from, to) = (self.layout(step.inputs[0]), self.layout(output));
-            return if from == to { Ok(()) } else { Err(self.fault(index, "changes the layout")) };
+        if let Some(passes) = self.passes(step, output) {
+            return if passes { Ok(()) } else { Err(self.fault(index, "changes the layout")) };
         }
         let splits = self.splits(index, step, output)?;
         let mut expected: Vec<(MeshAxis, Combine)> = Vec::new();
@@ -159,11 +205,19 @@ impl MeshImpl for Checker<'_> {
                 let axes = self.contracted(&splits, output);
                 expected.extend(axes.iter().map(|&a| (a, reduction.combine())));
             }
-            Work::Einsum => {
+            Work::Einsum | Work::Gather(_) | Work::Scatter(_) => {
                 let axes = self.contracted(&splits, output);
                 expected.extend(axes.iter().map(|&a| (a, Combine::Sum)));
             }
-            Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => {}
+            Work::Rename
+            | Work::Reshape
+            | Work::Window(_)
+            | Work::Unwindow(_)
+            | Work::TopK(_)
+            | Work::Cumsum(..)
+            | Work::Collective(_)
+            | Work::Assign
+            | Work::Free => {}
         }
         for &input in &step.inputs {
             expected.extend(self.layout(input).partial());

@@ -11,7 +11,9 @@
 //! | Allgather | split → replicated | n(n−1)·L |
 //! | Alltoall | split dim i → split dim j | (n−1)·L |
 //! | Allsplit | replicated → split | 0 |
+//! | Receive | split → fields that overlap | what the fields hold of others' slices |
 
+use super::field::Field;
 use crate::index::{Idx as _, MeshAxis, TensorAxis};
 use crate::layout::dims::Shape;
 use crate::layout::mesh::Mesh;
@@ -30,10 +32,12 @@ pub enum CollectiveKind {
     Alltoall(TensorAxis, TensorAxis),
     /// Members hold the same; each keeps its block along an axis.
     Allsplit(TensorAxis),
+    /// Members hold blocks along an axis; each gets its field, which reaches into others' blocks.
+    Receive(TensorAxis, Field),
 }
 
 impl CollectiveKind {
-    /// `allreduce`, `reducescatter`, `allgather`, `alltoall` or `allsplit`.
+    /// `allreduce`, `reducescatter`, `allgather`, `alltoall`, `allsplit` or `receive`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Allreduce(_) => "allreduce",
@@ -41,6 +45,7 @@ impl CollectiveKind {
             Self::Allgather(_) => "allgather",
             Self::Alltoall(..) => "alltoall",
             Self::Allsplit(_) => "allsplit",
+            Self::Receive(..) => "receive",
         }
     }
 
@@ -52,6 +57,7 @@ impl CollectiveKind {
             Self::Allgather(_) => "Allgather",
             Self::Alltoall(..) => "Alltoall",
             Self::Allsplit(_) => "Allsplit",
+            Self::Receive(..) => "Receive",
         }
     }
 }
@@ -109,6 +115,7 @@ impl Collective {
                 split[to.index()].extend(&self.axes);
                 true
             }
+            CollectiveKind::Receive(axis, _) => split[axis.index()] == self.axes,
         };
         if !ok {
             return Err(LayoutError::SplitAndPartial(first));
@@ -122,23 +129,33 @@ impl Collective {
             CollectiveKind::Allreduce(c) | CollectiveKind::Reducescatter(c, _) => Some(c),
             CollectiveKind::Allgather(_)
             | CollectiveKind::Alltoall(..)
-            | CollectiveKind::Allsplit(_) => None,
+            | CollectiveKind::Allsplit(_)
+            | CollectiveKind::Receive(..) => None,
         }
     }
 
     /// Elements that a group of `n` members with input slices of `elements` sends in all.
-    pub const fn sent_by_group(&self, n: u64, elements: u64) -> u64 {
+    pub fn sent_by_group(&self, n: u64, elements: u64) -> u64 {
         match self.kind {
             CollectiveKind::Allreduce(_) => 2 * (n - 1) * elements,
             CollectiveKind::Reducescatter(..) | CollectiveKind::Alltoall(..) => (n - 1) * elements,
             CollectiveKind::Allgather(_) => n * (n - 1) * elements,
             CollectiveKind::Allsplit(_) => 0,
+            CollectiveKind::Receive(_, field) => field.received(n) * (elements / field.local),
         }
     }
 
     /// Messages that a group of `n` members counts: one per member, none where nothing is sent.
-    pub const fn messages_of_group(&self, n: u64) -> u64 {
-        if n < 2 || matches!(self.kind, CollectiveKind::Allsplit(_)) { 0 } else { n }
+    pub fn messages_of_group(&self, n: u64) -> u64 {
+        let sends = match self.kind {
+            CollectiveKind::Allreduce(_)
+            | CollectiveKind::Reducescatter(..)
+            | CollectiveKind::Allgather(_)
+            | CollectiveKind::Alltoall(..) => n > 1,
+            CollectiveKind::Allsplit(_) => false,
+            CollectiveKind::Receive(_, field) => field.received(n) > 0,
+        };
+        if sends { n } else { 0 }
     }
 
     /// Elements of one member's slice afterwards.
@@ -147,6 +164,7 @@ impl Collective {
             CollectiveKind::Allreduce(_) | CollectiveKind::Alltoall(..) => elements,
             CollectiveKind::Reducescatter(..) | CollectiveKind::Allsplit(_) => elements / n,
             CollectiveKind::Allgather(_) => elements * n,
+            CollectiveKind::Receive(_, field) => elements / field.local * field.length,
         }
     }
 
@@ -156,13 +174,15 @@ impl Collective {
     }
 
     /// Computes a part of what a member of a group gets.
-    /// `slices` are the members' input slices in group order, each of `sizes` (one per axis).
+    /// `slices` are the members' input slices in group order, each of `sizes` (one per axis);
+    /// `fill` is what lies outside the tensor, for [`CollectiveKind::Receive`].
     pub fn apply<T: Copy>(
         &self,
         slices: &[&[T]],
         sizes: &[u64],
         part: Part<'_, T>,
         combine: impl Fn(T, T) -> T,
+        fill: impl Fn(f64) -> T,
     ) {
         let Part { me, start, out } = part;
         let n = slices.len();
@@ -208,6 +228,18 @@ impl Collective {
             }
             CollectiveKind::Alltoall(from, to) => {
                 alltoall(slices, sizes, me, (from, to), start, out);
+            }
+            CollectiveKind::Receive(axis, field) => {
+                let (size, inner) = around(axis);
+                let length = field.length as usize;
+                blocks(start, out, inner, |row, r, part| {
+                    let source = field.source(n as u64, me as u64, (row % length) as u64);
+                    let Some((member, position)) = source else {
+                        return part.fill(fill(field.edge.fill()));
+                    };
+                    let at = (row / length * size + position as usize) * inner + r;
+                    part.copy_from_slice(&slices[member][at..at + part.len()]);
+                });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Why a collective is there, in words, from the Program alone (and the user's rules by name).
 
 use super::collective::{Collective, CollectiveKind};
+use super::field::Field;
 use super::program::{Program, Step, Work};
 use crate::graph::Graph;
 use crate::graph::op::Op;
@@ -33,6 +34,7 @@ pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -
         CollectiveKind::Alltoall(from, to) => teller.moves(&[from, to], |t, n| {
             format!("its {n} blocks along `{}` are traded for blocks along `{}`", t[0], t[1])
         }),
+        CollectiveKind::Receive(axis, field) => teller.receives(axis, field),
     })
 }
 
@@ -131,6 +133,23 @@ impl Teller<'_> {
             )
         };
         let text = format!("{cause}: {}, over `{}`.", what(&dims, self.group()), self.axes());
+        Why { dims, text }
+    }
+
+    fn receives(&self, axis: TensorAxis, field: Field) -> Why {
+        let dim = self.dim(axis);
+        let dims = vec![Name::clone(&dim)];
+        let value = &self.program.values[self.input];
+        let user = &self.graph.node(self.step.node).name;
+        let text = format!(
+            "for its slice of {user} each processor reads {} positions of {} along `{dim}`, which {} over `{}` into {} positions each: it receives the rest from the other processors of its group of {}.",
+            field.length,
+            value.name,
+            self.rules(&dims, ["splits", "split"]),
+            self.axes(),
+            field.local,
+            self.group(),
+        );
         Why { dims, text }
     }
 

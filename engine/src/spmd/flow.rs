@@ -5,7 +5,8 @@
 //! operands' dimensions. Partial sums: they pass through linear operations, if every other operand
 //! is the same on all processors that hold summands.
 
-use crate::graph::op::{Element, Op};
+use super::reshape;
+use crate::graph::op::{Edge, Element, Op, Window};
 use crate::graph::{Graph, Node};
 use crate::index::{MeshAxis, NodeId};
 use crate::layout::dims::{Name, Shape};
@@ -17,15 +18,44 @@ use crate::resolve::Layouts;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splits {
     dims: Vec<(Name, Vec<MeshAxis>)>,
+    /// The result's splits, where they do not follow from its dimensions' names.
+    result: Option<Vec<Vec<MeshAxis>>>,
 }
 
 impl Splits {
     /// The splits an operation works under: those of the settled layouts of its result and its
     /// operands, less the ones that clash; a clash is decided in favour of the result's
-    /// dimensions, then of the first operand's. A rename works under its operand's alone.
-    pub fn of(graph: &Graph, id: NodeId, layouts: &Layouts) -> Self {
+    /// dimensions, then of the first operand's. A rename works under its operand's alone, and some
+    /// operations want a dimension whole.
+    pub fn of(graph: &Graph, id: NodeId, layouts: &Layouts, mesh: &Mesh) -> Self {
         let node = graph.node(id);
         let mut out = Self::default();
+        match &node.op {
+            Op::Reshape => return Self::of_reshape(graph, id, layouts, mesh),
+            Op::Window(window) | Op::Unwindow(window) => {
+                out.of_window(graph, id, layouts, window, mesh);
+            }
+            Op::TopK { from, to } => {
+                out.whole(from);
+                if let Some(to) = to {
+                    out.whole(to);
+                }
+            }
+            Op::Cumsum(dim, _) => out.whole(dim),
+            Op::Rename
+            | Op::Source(_)
+            | Op::Constant(_)
+            | Op::StepNumber
+            | Op::Index
+            | Op::Noise(_)
+            | Op::Elementwise(_)
+            | Op::Einsum
+            | Op::Reduce(_)
+            | Op::Gather(_)
+            | Op::Scatter(_)
+            | Op::StopGradient
+            | Op::Assign => {}
+        }
         if node.op != Op::Rename {
             out.claim(&node.shape, layouts[id].as_ref());
         }
@@ -33,6 +63,56 @@ impl Splits {
             out.claim(graph.shape(input), layouts[input].as_ref());
         }
         out
+    }
+
+    fn whole(&mut self, dim: &Name) {
+        self.dims.push((Name::clone(dim), Vec::new()));
+    }
+
+    /// The dimension read and the dimension made are split alike, so that each processor needs its
+    /// own slice and a little of its neighbours', or both are whole.
+    fn of_window(
+        &mut self,
+        graph: &Graph,
+        id: NodeId,
+        layouts: &Layouts,
+        window: &Window,
+        mesh: &Mesh,
+    ) {
+        let node = graph.node(id);
+        let axes = |of: NodeId, dim: &Name| -> Vec<MeshAxis> {
+            let axis = graph.shape(of).axis(dim);
+            let split = axis.zip(layouts[of].as_ref()).map(|(a, l)| l.split(a).to_vec());
+            split.unwrap_or_default()
+        };
+        let is_window = matches!(node.op, Op::Window(_));
+        let (read, made) =
+            if is_window { (&window.from, &window.to) } else { (&window.to, &window.from) };
+        let alike = Some(axes(node.inputs[0], read)).filter(|a| *a == axes(id, made));
+        let shifts = |axes: &Vec<MeshAxis>| {
+            let size = node.shape.axis(made).map_or(1, |a| node.shape.dim(a).size);
+            is_window || (size / mesh.group_size(axes)).is_multiple_of(window.stride)
+        };
+        let alike = alike.filter(shifts).unwrap_or_default();
+        window.taps.iter().for_each(|w| self.whole(w));
+        self.dims.push((Name::clone(read), alike.clone()));
+        if made != read {
+            self.dims.push((Name::clone(made), alike));
+        }
+    }
+
+    fn of_reshape(graph: &Graph, id: NodeId, layouts: &Layouts, mesh: &Mesh) -> Self {
+        let node = graph.node(id);
+        let old = graph.shape(node.inputs[0]);
+        let (Some(from), Some(to)) = (&layouts[node.inputs[0]], &layouts[id]) else {
+            return Self::default();
+        };
+        let passage = reshape::passage((old, from), (&node.shape, to), mesh);
+        let names = old.dims().iter().map(|d| Name::clone(&d.name));
+        Self {
+            dims: names.zip(passage.old.splits().iter().cloned()).collect(),
+            result: Some(passage.new.splits().to_vec()),
+        }
     }
 
     /// Takes over the splits of the dimensions not seen yet, as far as their axes are free.
@@ -46,7 +126,8 @@ impl Splits {
         }
     }
 
-    fn get(&self, name: &str) -> &[MeshAxis] {
+    /// The mesh axes that split a dimension here.
+    pub fn get(&self, name: &str) -> &[MeshAxis] {
         self.dims.iter().find(|(n, _)| **n == *name).map_or(&[], |(_, axes)| axes)
     }
 
@@ -102,7 +183,8 @@ pub fn outcome(
         _ => return Err(pending),
     };
     let build = |axes: Vec<MeshAxis>, combine: Combine, contracted: Vec<Name>| {
-        let split = node.shape.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
+        let by_name = || node.shape.dims().iter().map(|d| splits.get(&d.name).to_vec()).collect();
+        let split = splits.result.clone().unwrap_or_else(by_name);
         let all = passed.iter().copied().chain(axes.iter().map(|&a| (a, combine))).collect();
         match TensorLayout::new(split, all, &node.shape, mesh) {
             Ok(layout) => Ok(Outcome { layout, contracted }),
@@ -110,7 +192,7 @@ pub fn outcome(
         }
     };
     match &node.op {
-        Op::Einsum => {
+        Op::Einsum | Op::Gather(_) | Op::Scatter(_) => {
             let (axes, names) = splits.contracted(&node.shape, mesh);
             build(axes, Combine::Sum, names)
         }
@@ -127,6 +209,12 @@ pub fn outcome(
             }
         }
         Op::Elementwise(_)
+        | Op::Reshape
+        | Op::Window(_)
+        | Op::Unwindow(_)
+        | Op::TopK { .. }
+        | Op::Cumsum(..)
+        | Op::Noise(_)
         | Op::StopGradient
         | Op::Assign
         | Op::Source(_)
@@ -164,8 +252,17 @@ fn passes(
         }
         Op::Einsum => is_sum && clear && single && node.inputs[0] != node.inputs[1],
         Op::Reduce(reduction) => first.iter().all(|p| p.1 == reduction.combine()),
-        Op::Rename | Op::StopGradient => true,
-        Op::Assign | Op::Source(_) | Op::Constant(_) | Op::StepNumber | Op::Index => false,
+        Op::Gather(_) | Op::Scatter(_) => is_sum && clear && pending == [0],
+        Op::Rename | Op::Reshape | Op::StopGradient => true,
+        Op::Window(window) => is_sum && clear && window.edge != Edge::Lowest,
+        Op::Unwindow(_) | Op::Cumsum(..) => is_sum && clear,
+        Op::Assign
+        | Op::Source(_)
+        | Op::Constant(_)
+        | Op::StepNumber
+        | Op::TopK { .. }
+        | Op::Noise(_)
+        | Op::Index => false,
     }
 }
 

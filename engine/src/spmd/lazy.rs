@@ -28,7 +28,7 @@ pub struct Plan {
 /// Plans a graph whose layouts are all legal.
 pub fn plan(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Plan {
     let splits: IdVec<NodeId, Splits> =
-        graph.nodes().ids().map(|id| Splits::of(graph, id, layouts)).collect();
+        graph.nodes().ids().map(|id| Splits::of(graph, id, layouts, mesh)).collect();
     let users = graph.users();
     let none = graph.nodes().iter().map(|_| None).collect();
     // What nothing uses is a result. A parameter's gradient is handed to the optimizer settled: it

@@ -4,15 +4,17 @@
 //! computes, settle the result where the plan of lazy sums says so. Every change of layout goes
 //! through `relayout`; a tensor that was once brought into a layout is reused in it.
 
-use super::collective::Collective;
+use super::collective::{Collective, CollectiveKind};
+use super::field::Field;
 use super::lazy::{self, Plan};
-use super::program::{Program, Step, Value, Work};
+use super::program::{Frame, Program, Step, Value, Work};
 use super::relayout::relayout;
 use super::tape::{Instr, Tape};
-use crate::graph::op::{Op, Phase};
+use crate::graph::init::stream;
+use crate::graph::op::{Edge, Op, Phase, Window};
 use crate::graph::{Graph, Node};
-use crate::index::{IdVec, NodeId, ValueId};
-use crate::layout::dims::Name;
+use crate::index::{IdVec, Idx as _, MeshAxis, NodeId, TensorAxis, ValueId};
+use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
 use crate::resolve::Layouts;
@@ -103,6 +105,26 @@ impl Lowering<'_> {
             Op::Einsum => self.plain(id, Work::Einsum)?,
             Op::Reduce(reduction) => self.plain(id, Work::Reduce(*reduction))?,
             Op::Rename => self.plain(id, Work::Rename)?,
+            Op::Reshape => self.plain(id, Work::Reshape)?,
+            Op::Window(window) => self.window(id, window, true)?,
+            Op::Unwindow(window) => self.window(id, window, false)?,
+            Op::Gather(dim) => {
+                let axis = self.graph.shape(node.inputs[0]).axis(dim)?;
+                self.plain(id, Work::Gather(axis))?;
+            }
+            Op::Scatter(dim) => self.plain(id, Work::Scatter(node.shape.axis(dim)?))?,
+            Op::TopK { from, .. } => {
+                let axis = self.graph.shape(node.inputs[0]).axis(from)?;
+                self.plain(id, Work::TopK(axis))?;
+            }
+            Op::Cumsum(dim, running) => {
+                self.plain(id, Work::Cumsum(node.shape.axis(dim)?, *running))?;
+            }
+            Op::Noise(noise) => {
+                let mut tape = Tape::new();
+                tape.push(Instr::Noise(stream(self.graph.seed, &node.name), *noise));
+                self.compute(id, Work::Tape(tape), Vec::new());
+            }
             Op::StopGradient => {
                 let value = self.operand(id, node.inputs[0])?;
                 self.known[id].push(value);
@@ -124,6 +146,73 @@ impl Lowering<'_> {
         let inputs: Option<Vec<ValueId>> = inputs.iter().map(|&i| self.operand(id, i)).collect();
         self.compute(id, work, inputs?);
         Some(())
+    }
+
+    /// A window (or its adjoint): where the dimension is split, each processor first receives what
+    /// its places read of other slices.
+    fn window(&mut self, id: NodeId, window: &Window, forward: bool) -> Option<()> {
+        let node = self.graph.node(id);
+        let (read, made) =
+            if forward { (&window.from, &window.to) } else { (&window.to, &window.from) };
+        let old = self.graph.shape(node.inputs[0]);
+        let axis = old.axis(read)?;
+        let size = |shape: &Shape, dim: &Name| Some(shape.dim(shape.axis(dim)?).size);
+        let axes = self.plan.splits[id].get(read).to_vec();
+        let parts = self.mesh.group_size(&axes);
+        let (local, places) = (size(old, read)? / parts, size(&node.shape, made)? / parts);
+        let with_window = if forward { &node.shape } else { old };
+        let taps = window.taps.as_ref().map_or(Some(1), |w| size(with_window, w))?;
+        let mut frame = Frame {
+            axis,
+            stride: window.stride,
+            dilation: window.dilation,
+            offset: window.offset,
+            edge: window.edge,
+            has_window: window.taps.is_some(),
+        };
+        let mut input = self.operand(id, node.inputs[0])?;
+        if parts > 1 {
+            let field = if forward {
+                Field::of_window(window, places, taps, local)
+            } else {
+                Field::of_unwindow(window, places, taps, local)?
+            };
+            // In its field, a window begins at the first position; the adjoint's places do at
+            // `field.start`.
+            frame.offset =
+                if forward { 0 } else { window.offset + field.start * window.stride.cast_signed() };
+            frame.edge = Edge::Zero;
+            if !field.is_own() {
+                input = self.receive(id, input, axis, field, axes)?;
+            }
+        }
+        let work = if forward { Work::Window(frame) } else { Work::Unwindow(frame) };
+        self.compute(id, work, vec![input]);
+        Some(())
+    }
+
+    /// The slices of `from` extended to their fields along an axis.
+    fn receive(
+        &mut self,
+        id: NodeId,
+        from: ValueId,
+        axis: TensorAxis,
+        field: Field,
+        axes: Vec<MeshAxis>,
+    ) -> Option<ValueId> {
+        let Value { name, shape, layout, pending, .. } = self.program.values[from].clone();
+        let parts = self.mesh.group_size(&axes);
+        let mut dims = shape.dims().to_vec();
+        dims[axis.index()] =
+            Dimension::new(Name::clone(&dims[axis.index()].name), field.length * parts);
+        let shape = Shape::new(dims).ok()?;
+        // It is no form of the tensor, so nobody else asks for it.
+        let node = self.program.values[from].node;
+        let to = self.program.values.push(Value { node, name, shape, layout, pending });
+        let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
+        let work = Work::Collective(collective);
+        self.step(self.graph.node(id), id, work, vec![from], Some(to));
+        Some(to)
     }
 
     /// The value in which `user` reads `input`: still partial where the plan lets it travel.

@@ -1,8 +1,10 @@
 //! One program for all processors: the list that everything else reads.
 
 pub mod tape;
+pub mod field;
 pub mod collective;
 pub mod relayout;
+pub mod reshape;
 pub mod program;
 pub mod flow;
 pub mod lazy;

@@ -10,7 +10,8 @@ use super::explain;
 use super::program::{Program, Step, Work};
 use super::tape::{Instr, Tape};
 use crate::graph::Graph;
-use crate::index::ValueId;
+use crate::graph::op::Noise;
+use crate::index::{Idx as _, TensorAxis, ValueId};
 use crate::layout::rules::LayoutRules;
 use crate::layout::tensor::Combine;
 
@@ -33,11 +34,22 @@ pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String 
 
 fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> String {
     let inputs: Vec<String> = step.inputs.iter().map(|&v| value(program, v)).collect();
+    let along = |axis: TensorAxis| {
+        let dims = program.values[step.inputs[0]].shape.dims();
+        dims.get(axis.index()).map_or("", |d| &d.name)
+    };
     let work = match &step.work {
         Work::Einsum => format!("einsum {}", inputs.join(" ")),
         Work::Reduce(r) => format!("reduce {} {}", r.combine().name(), inputs.join(" ")),
         Work::Tape(tape) => code(tape, &inputs),
         Work::Rename => format!("rename {}", inputs.join(" ")),
+        Work::Reshape => format!("reshape {}", inputs.join(" ")),
+        Work::Window(frame) => format!("window {} {}", along(frame.axis), inputs.join(" ")),
+        Work::Unwindow(frame) => format!("unwindow {} {}", along(frame.axis), inputs.join(" ")),
+        Work::Gather(axis) => format!("gather {} {}", along(*axis), inputs.join(" ")),
+        Work::Scatter(_) => format!("scatter {}", inputs.join(" ")),
+        Work::TopK(axis) => format!("top_k {} {}", along(*axis), inputs.join(" ")),
+        Work::Cumsum(axis, _) => format!("cumsum {} {}", along(*axis), inputs.join(" ")),
         Work::Collective(c) => {
             format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))
         }
@@ -82,6 +94,8 @@ fn code(tape: &Tape, inputs: &[String]) -> String {
             Instr::Constant(c) => format!("{c}"),
             Instr::StepNumber => "step".to_owned(),
             Instr::Index(axis) => format!("index {axis}"),
+            Instr::Noise(_, Noise::Uniform) => "random".to_owned(),
+            Instr::Noise(_, Noise::Dropout(rate)) => format!("dropout {rate}"),
             Instr::One(e, a) => format!("{}({})", name(e), r(a)),
             Instr::Two(e, a, b) => format!("{}({}, {})", name(e), r(a), r(b)),
             Instr::Three(e, a, b, c) => format!("{}({}, {}, {})", name(e), r(a), r(b), r(c)),

@@ -7,8 +7,8 @@
 use super::collective::Collective;
 use super::tape::Tape;
 use crate::diag::Span;
-use crate::graph::op::{Dtype, Phase, Reduction};
-use crate::index::{IdVec, NodeId, ValueId};
+use crate::graph::op::{Dtype, Edge, Phase, Reduction, Running};
+use crate::index::{IdVec, NodeId, TensorAxis, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
@@ -39,12 +39,43 @@ pub enum Work {
     Tape(Tape),
     /// The same numbers under other dimension names.
     Rename,
+    /// The same numbers, in their order, under other dimensions.
+    Reshape,
+    /// Positions along an axis read at places, several at each where the output has an axis more.
+    Window(Frame),
+    /// The adjoint: what was read at each place, added to the positions it was read of.
+    Unwindow(Frame),
+    /// Elements of the first input at the positions, along this axis of it, that the second names.
+    Gather(TensorAxis),
+    /// The first input summed at the positions, along this axis of the output, that the second names.
+    Scatter(TensorAxis),
+    /// Positions of the greatest along this axis; the output's last axis ranks them.
+    TopK(TensorAxis),
+    /// Sums along this axis up to each position.
+    Cumsum(TensorAxis, Running),
     /// A change of layout.
     Collective(Collective),
     /// The second input takes the place of the first, a source, for the next step.
     Assign,
     /// The input is not needed any more.
     Free,
+}
+
+/// How one slice is read by a window: `out[…, i, k, …] = in[…, stride·i + dilation·k + offset, …]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The axis of the input.
+    pub axis: TensorAxis,
+    /// Positions from place to place.
+    pub stride: u64,
+    /// Positions within a window.
+    pub dilation: u64,
+    /// The first position read, in the input's slice.
+    pub offset: i64,
+    /// What lies outside the slice.
+    pub edge: Edge,
+    /// Whether a window has a dimension of its own, after that of the places.
+    pub has_window: bool,
 }
 
 /// One entry of the list.
@@ -102,7 +133,8 @@ impl Program {
     }
 
     /// Floating point operations one processor spends on a step: 2 per multiplication-addition of
-    /// an einsum, 1 per element and function of a tape, 1 per input element of a reduction.
+    /// an einsum, 1 per element and function of a tape, 1 per input element of a reduction and of
+    /// whatever else adds or compares.
     pub fn flops(&self, step: &Step) -> u64 {
         let Some(output) = step.output else { return 0 };
         match &step.work {
@@ -121,9 +153,19 @@ impl Program {
                 }
                 2 * product
             }
-            Work::Reduce(_) => self.slice_elements(step.inputs[0]),
+            Work::Reduce(_)
+            | Work::Unwindow(_)
+            | Work::Scatter(_)
+            | Work::TopK(_)
+            | Work::Cumsum(..) => self.slice_elements(step.inputs[0]),
             Work::Tape(tape) => tape.flops() * self.slice_elements(output),
-            Work::Rename | Work::Collective(_) | Work::Assign | Work::Free => 0,
+            Work::Rename
+            | Work::Reshape
+            | Work::Window(_)
+            | Work::Gather(_)
+            | Work::Collective(_)
+            | Work::Assign
+            | Work::Free => 0,
         }
     }
 }

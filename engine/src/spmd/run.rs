@@ -33,7 +33,17 @@ pub trait MeshImpl {
 pub fn run<M: MeshImpl>(program: &Program, last: Phase, mesh: &mut M) -> Result<(), M::Error> {
     for (index, step) in program.steps.iter().enumerate().filter(|(_, s)| s.phase <= last) {
         match &step.work {
-            Work::Einsum | Work::Reduce(_) | Work::Tape(_) | Work::Rename => {
+            Work::Einsum
+            | Work::Reduce(_)
+            | Work::Tape(_)
+            | Work::Rename
+            | Work::Reshape
+            | Work::Window(_)
+            | Work::Unwindow(_)
+            | Work::Gather(_)
+            | Work::Scatter(_)
+            | Work::TopK(_)
+            | Work::Cumsum(..) => {
                 mesh.compute(index, step)?;
             }
             Work::Collective(collective) => mesh.collective(index, step, collective)?,

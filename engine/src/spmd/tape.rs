@@ -3,7 +3,7 @@
 //! `relu(z + bias)` is `0: load z · 1: load bias · 2: add 0 1 · 3: relu 2`. Register i is the
 //! result of instruction i; the last is the tape's result. Inputs are broadcast by name.
 
-use crate::graph::op::Element;
+use crate::graph::op::{Element, Noise};
 
 /// One instruction of a tape.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +16,8 @@ pub enum Instr {
     StepNumber,
     /// The global position along an axis of the result.
     Index(u8),
+    /// A random number of this stream, for the global index and the step.
+    Noise(u64, Noise),
     /// A function of one register.
     One(Element, u16),
     /// A function of two registers.
@@ -62,14 +64,18 @@ impl Tape {
     pub fn flops(&self) -> u64 {
         let flops = |i: &Instr| match *i {
             Instr::One(e, _) | Instr::Two(e, ..) | Instr::Three(e, ..) => e.flops(),
-            Instr::Load(_) | Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) => 0,
+            Instr::Load(_)
+            | Instr::Constant(_)
+            | Instr::StepNumber
+            | Instr::Index(_)
+            | Instr::Noise(..) => 0,
         };
         self.code.iter().map(flops).sum()
     }
 
     /// Whether the result differs between processors whose inputs are the same.
     pub fn reads_position(&self) -> bool {
-        self.code.iter().any(|i| matches!(i, Instr::Index(_)))
+        self.code.iter().any(|i| matches!(i, Instr::Index(_) | Instr::Noise(..)))
     }
 
     /// This tape with the code of `inner` in the place of its loads of input `at`. The new inputs
@@ -83,6 +89,7 @@ impl Tape {
                 Instr::Constant(_)
                 | Instr::StepNumber
                 | Instr::Index(_)
+                | Instr::Noise(..)
                 | Instr::One(..)
                 | Instr::Two(..)
                 | Instr::Three(..) => *instr,
@@ -107,7 +114,9 @@ impl Tape {
                     let i = Instr::Three(e, r(a), r(b), r(c));
                     out.push(i)
                 }
-                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) => out.push(*instr),
+                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) | Instr::Noise(..) => {
+                    out.push(*instr)
+                }
             };
             map.push(register);
         }

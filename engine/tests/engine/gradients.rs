@@ -33,8 +33,7 @@ fn compare(body: &str, dims: &str, values: &[f64]) {
     }
 }
 
-const DIMS: &str =
-    "dims i:3 j:2 k:3\ninput x[j k] init:uniform(0.2 1.5), t[i] init:uniform(-1 1)\n";
+const DIMS: &str = "dims i:3 j:2 k:3 l:6 l2:6 m:5 n:4 n2:2 j2:2 j3:2\ninput x[j k] init:uniform(0.2 1.5), t[i] init:uniform(-1 1)\n";
 
 #[test]
 fn of_every_function() {
@@ -86,6 +85,37 @@ fn of_every_function() {
         "rename(p, i -> k) * x",
         "mean_square(p, t)",
         "stop_gradient(p) * p * 0 + p",
+        "softplus(p - 1)",
+        "elu(p - 1)",
+        "sin(p)",
+        "cos(p)",
+        "cross_entropy(p, index(j), dim:i label_smoothing:0.1 z_loss:0.01)",
+        "layer_norm(p, dim:i)",
+        "rms_norm(p, dim:j)",
+        "broadcast(p -> k j i)",
+        "transpose(p -> j i) * x",
+        "reshape(p -> l) * index(l)",
+        "reshape(reshape(p, i, j -> l), l -> j k) * x",
+        "slice(p, i -> j2, begin:1) * index(j2)",
+        "slice(p, i -> j2, begin:0 stride:2) * index(j2)",
+        "pad(p, i -> m, before:1) * index(m)",
+        "shift(p, dim:i by:1) * index(i)",
+        "shift(p, dim:i by:-2 wrap:on) * index(i)",
+        "concat(p, x -> l2, dim:(i k)) * index(l2)",
+        "stack(p, p * p -> n2) * index(n2)",
+        "unstack(p, dim:i at:1)",
+        "window(p, i -> i n) * index(n) * index(i)",
+        "window(p, i -> j2 n, stride:2) * index(n) * index(j2)",
+        "window(p, i -> i n, dilation:2 padding:1 wrap:on) * index(n) * index(i)",
+        "conv(p, x, over:i window:k)",
+        "max_pool(p, over:i window:j2 to:j3 stride:1)",
+        "avg_pool(p, over:i window:j2 to:j3 stride:1)",
+        "gather(p, 2 - index(k), dim:i)",
+        "gather(p, index(j) + 1, dim:i)",
+        "top_k(p -> j2, dim:i) * index(j2)",
+        "cumsum(p, dim:i) * index(i)",
+        "cumsum(p, dim:i exclusive:on reverse:on) * index(i)",
+        "dropout(p, rate:0.4)",
     ];
     for f in functions {
         compare(&format!("{DIMS}y = {f}\nloss = sum(square(y + 0.3) * 1.7)"), "i j", &values);

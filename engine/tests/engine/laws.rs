@@ -153,8 +153,8 @@ proptest! {
                         // In two parts, as tasks would.
                         let mut out = vec![f64::NAN; length];
                         let (first, second) = out.split_at_mut(length / 3);
-                        step.apply(&members, &sizes, Part { me, start: 0, out: first }, |x, y| x + y);
-                        step.apply(&members, &sizes, Part { me, start: length / 3, out: second }, |x, y| x + y);
+                        step.apply(&members, &sizes, Part { me, start: 0, out: first }, |x, y| x + y, |x| x);
+                        step.apply(&members, &sizes, Part { me, start: length / 3, out: second }, |x, y| x + y, |x| x);
                         results[p.0 as usize] = out;
                     }
                 }

@@ -14,4 +14,5 @@ mod equality;
 mod golden;
 mod gradients;
 mod laws;
+mod meshtf;
 mod two_layer;

@@ -45,7 +45,15 @@ pub(crate) enum Kind {
 }
 
 /// The dimensions and their sizes.
-const DIMS: [(&str, usize); 5] = [("a", 4), ("b", 8), ("c", 2), ("d", 6), ("e", 4)];
+const DIMS: [(&str, usize); 7] =
+    [("a", 4), ("b", 8), ("c", 2), ("d", 6), ("e", 4), ("f", 16), ("g", 3)];
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+const D: usize = 3;
+const E: usize = 4;
+const F: usize = 5;
+const G: usize = 6;
 
 struct Tensor {
     name: String,
@@ -69,7 +77,7 @@ fn subset(random: &mut Random, of: &[usize], share: f64) -> Vec<usize> {
 pub(crate) fn model(seed: u64, kind: Kind, length: usize) -> String {
     let mut random = Random::new(seed);
     let random = &mut random;
-    let mut text = "dims a:4 b:8 c:2 d:6 e:4\n".to_owned();
+    let mut text = "dims a:4 b:8 c:2 d:6 e:4 f:16 g:3\n".to_owned();
     let mut tensors: Vec<Tensor> = Vec::new();
     for (i, word) in ["input", "input", "param", "param", "param"].iter().enumerate() {
         let mut dims = subset(random, &[0, 1, 2, 3, 4], 0.5);
@@ -114,6 +122,11 @@ fn value(random: &mut Random, kind: Kind, tensors: &[Tensor]) -> (String, Vec<us
             wider.map_or_else(|| union.clone(), |t| t.dims.clone())
         })
     };
+    if random.chance(0.45)
+        && let Some(moved) = moved(random, kind, x, y)
+    {
+        return moved;
+    }
     let choice = random.below(if kind == Kind::Whole { 12 } else { 18 });
     match choice {
         0..=3 => {
@@ -164,6 +177,113 @@ fn value(random: &mut Random, kind: Kind, tensors: &[Tensor]) -> (String, Vec<us
         }),
         _ => (format!("{} - 1", x.name), x.dims.clone()),
     }
+}
+
+fn without(dims: &[usize], gone: usize) -> Vec<usize> {
+    dims.iter().copied().filter(|&d| d != gone).collect()
+}
+
+fn replaced(dims: &[usize], from: usize, by: &[usize]) -> Vec<usize> {
+    dims.iter().flat_map(|&d| if d == from { by.to_vec() } else { vec![d] }).collect()
+}
+
+/// An operation that moves elements along dimensions; `None` where the one drawn does not apply.
+fn moved(random: &mut Random, kind: Kind, x: &Tensor, y: &Tensor) -> Option<(String, Vec<usize>)> {
+    let has = |d: usize| x.dims.contains(&d);
+    let free = |new: &[usize]| new.iter().all(|d| !x.dims.contains(d));
+    let name = &x.name;
+    let dim = *x.dims.get(random.below(x.dims.len().max(1)))?;
+    let along = DIMS[dim].0;
+    let small = x.dims.len() < 4;
+    let by = random.below(9) as i64 - 4;
+    Some(match random.below(18) {
+        0 | 1 => {
+            // All dimensions anew, in the same order of elements.
+            let size: usize = x.dims.iter().map(|&d| DIMS[d].1).product();
+            let mut all: Vec<usize> = (0..DIMS.len()).collect();
+            (0..all.len()).for_each(|i| all.swap(i, i + random.below(DIMS.len() - i)));
+            let mut dims = Vec::new();
+            let mut rest = size;
+            for d in all {
+                if rest.is_multiple_of(DIMS[d].1) {
+                    dims.push(d);
+                    rest /= DIMS[d].1;
+                }
+            }
+            if rest != 1 {
+                return None;
+            }
+            (format!("reshape({name} -> {})", names(&dims)), dims)
+        }
+        2 if x.dims.windows(2).any(|w| w == [B, C]) && free(&[F]) => {
+            let dims = without(&replaced(&x.dims, B, &[F]), C);
+            (format!("reshape({name}, b, c -> f)"), dims)
+        }
+        3 if has(F) && free(&[A, E]) => {
+            (format!("reshape({name}, f -> a e)"), replaced(&x.dims, F, &[A, E]))
+        }
+        4 => {
+            let wrap = if random.chance(0.5) { " wrap:on" } else { "" };
+            (format!("shift({name}, dim:{along} by:{by}{wrap})"), x.dims.clone())
+        }
+        5 if has(B) && free(&[A]) => {
+            let begin = random.below(3);
+            let stride = if begin < 2 { 2 } else { 1 };
+            let text = format!("slice({name}, b -> a, begin:{begin} stride:{stride})");
+            (text, replaced(&x.dims, B, &[A]))
+        }
+        6 if has(E) && free(&[B]) => {
+            let before = random.below(5);
+            (format!("pad({name}, e -> b, before:{before})"), replaced(&x.dims, E, &[B]))
+        }
+        7 if small && has(B) && free(&[G]) => {
+            let option = *random.pick(&["", " dilation:2", " wrap:on", " padding:1"]);
+            (format!("window({name}, b -> b g, stride:1{option})"), replaced(&x.dims, B, &[B, G]))
+        }
+        8 if small && has(B) && free(&[A, G]) => {
+            let option = *random.pick(&["", " padding:1", " wrap:on"]);
+            (format!("window({name}, b -> a g, stride:2{option})"), replaced(&x.dims, B, &[A, G]))
+        }
+        9 if small && has(F) && free(&[E, D]) => {
+            (format!("window({name}, f -> e d, stride:4)"), replaced(&x.dims, F, &[E, D]))
+        }
+        10 if free(&[E, A]) => {
+            let dims: Vec<usize> = [E, A].into_iter().chain(without(&x.dims, dim)).collect();
+            (format!("gather({name}, index(e) * 2 - index(a), dim:{along})"), dims)
+        }
+        11 if DIMS[dim].1 > 2 && free(&[C]) => {
+            let dims = without(&x.dims, dim).into_iter().chain([C]).collect();
+            let ranks = format!("top_k_positions({name} -> c, dim:{along})");
+            if kind == Kind::Whole && random.chance(0.5) {
+                (ranks, dims)
+            } else {
+                // Positions come before the dimensions picked from, which here are all theirs.
+                (format!("top_k({name} -> c, dim:{along})"), dims)
+            }
+        }
+        12 if kind == Kind::Whole => {
+            (format!("argmax({name}, dim:{along})"), without(&x.dims, dim))
+        }
+        13 => {
+            let option =
+                *random.pick(&["", " exclusive:on", " reverse:on", " exclusive:on reverse:on"]);
+            (format!("cumsum({name}, dim:{along}{option})"), x.dims.clone())
+        }
+        14 if free(&[C]) && x.dims == y.dims => {
+            let dims = [C].into_iter().chain(x.dims.clone()).collect();
+            (format!("stack({name}, {} -> c)", y.name), dims)
+        }
+        15 if has(A) && free(&[B]) && x.dims == y.dims => {
+            (format!("concat({name}, {} -> b, dim:a)", y.name), replaced(&x.dims, A, &[B]))
+        }
+        16 => (format!("unstack({name}, dim:{along} at:1)"), without(&x.dims, dim)),
+        17 if kind == Kind::Whole => (format!("dropout({name}, rate:0.5)"), x.dims.clone()),
+        17 => {
+            let norm = *random.pick(&["layer_norm", "rms_norm"]);
+            (format!("{norm}({name}, dim:{along} epsilon:0.1)"), x.dims.clone())
+        }
+        _ => return None,
+    })
 }
 
 /// The model on a random mesh under random rules that are legal, found by taking the mends that

@@ -5,7 +5,7 @@ use crate::state::Studio;
 use crate::theme;
 use leptos::html::Dialog;
 use leptos::prelude::*;
-use meshwork_engine::graph::expr::FUNCTIONS;
+use meshwork_engine::graph::expr::functions::FUNCTIONS;
 
 /// An example of each statement, and what it means.
 const STATEMENTS: [(&str, &str); 9] = [

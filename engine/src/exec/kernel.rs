@@ -1,0 +1,181 @@
+//! Kernels: what a step needs to know to compute, worked out once and the same on every processor.
+
+use super::einsum::EinsumPlan;
+use super::elementwise::{Moment, TapePlan};
+use super::gather::GatherPlan;
+use super::number::Number;
+use super::order::Lines;
+use super::reduce::ReducePlan;
+use super::strides::Local;
+use super::window::WindowPlan;
+use crate::graph::op::Running;
+use crate::index::{Idx as _, Pnum, ValueId};
+use crate::spmd::program::{Program, Step, Work};
+
+/// A planned step.
+#[derive(Debug, Clone)]
+pub enum Kernel {
+    /// A matrix product; the host cuts it into tiles itself.
+    Einsum(EinsumPlan),
+    /// A reduction.
+    Reduce(ReducePlan),
+    /// Element-wise code.
+    Tape(TapePlan),
+    /// A window.
+    Window(WindowPlan),
+    /// The adjoint of a window.
+    Unwindow(WindowPlan),
+    /// A gather along an axis of the first input.
+    Gather(GatherPlan, usize),
+    /// The adjoint of a gather along an axis of the output.
+    Scatter(GatherPlan, usize),
+    /// The greatest elements of every line.
+    TopK(Lines, usize),
+    /// Running sums of every line.
+    Cumsum(Lines, Running),
+    /// The same numbers in the same order.
+    Copy,
+}
+
+/// Where a processor stands in the whole tensors.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The first position of its slice of the output along each axis.
+    output: Vec<u64>,
+    /// The first position of its slice of the first input along the axis gathered from.
+    first: u64,
+}
+
+impl Kernel {
+    /// The kernel of a step.
+    pub fn new(program: &Program, step: &Step) -> Self {
+        let Some(output) = step.output else { return Self::Copy };
+        let local = |v: ValueId| Local::new(&program.values[v].shape, &program.slice_sizes(v));
+        let sizes = |v: ValueId| program.slice_sizes(v);
+        let out = local(output);
+        let name = |v: ValueId, axis: usize| &program.values[v].shape.dims()[axis].name;
+        let input = step.inputs.first().copied();
+        match (&step.work, input) {
+            (Work::Einsum, Some(a)) => {
+                Self::Einsum(EinsumPlan::new(&local(a), &local(step.inputs[1]), &out))
+            }
+            (Work::Reduce(reduction), Some(x)) => {
+                let whole = program.values[x].shape.elements() as f64
+                    / program.values[output].shape.elements() as f64;
+                Self::Reduce(ReducePlan::new(*reduction, &local(x), &out, whole))
+            }
+            (Work::Tape(tape), _) => {
+                let inputs: Vec<Local> = step.inputs.iter().map(|&v| local(v)).collect();
+                Self::Tape(TapePlan::new(tape, &inputs, &out, &program.values[output].shape))
+            }
+            (Work::Window(frame), Some(x)) => {
+                Self::Window(WindowPlan::new(*frame, &sizes(x), &sizes(output)))
+            }
+            (Work::Unwindow(frame), Some(x)) => {
+                Self::Unwindow(WindowPlan::new(*frame, &sizes(output), &sizes(x)))
+            }
+            (Work::Gather(axis), Some(table)) => {
+                let axis = axis.index();
+                let positions = local(step.inputs[1]);
+                let plan = GatherPlan::new(name(table, axis), &local(table), &positions, &out);
+                Self::Gather(plan, axis)
+            }
+            (Work::Scatter(axis), Some(picked)) => {
+                let axis = axis.index();
+                let positions = local(step.inputs[1]);
+                let plan = GatherPlan::new(name(output, axis), &out, &positions, &local(picked));
+                Self::Scatter(plan, axis)
+            }
+            (Work::TopK(axis), Some(x)) => {
+                let lines = Lines::new(&sizes(x), axis.index());
+                let has_ranks = out.sizes.len() == sizes(x).len();
+                Self::TopK(lines, if has_ranks { *out.sizes.last().unwrap_or(&1) } else { 1 })
+            }
+            (Work::Cumsum(axis, running), Some(x)) => {
+                Self::Cumsum(Lines::new(&sizes(x), axis.index()), *running)
+            }
+            (
+                Work::Rename
+                | Work::Reshape
+                | Work::Collective(_)
+                | Work::Assign
+                | Work::Free
+                | Work::Einsum
+                | Work::Reduce(_)
+                | Work::Window(_)
+                | Work::Unwindow(_)
+                | Work::Gather(_)
+                | Work::Scatter(_)
+                | Work::TopK(_)
+                | Work::Cumsum(..),
+                _,
+            ) => Self::Copy,
+        }
+    }
+
+    /// Whether the result depends on where the processor stands, beside its inputs.
+    pub const fn reads_position(&self) -> bool {
+        match self {
+            Self::Tape(plan) => plan.reads_position(),
+            Self::Scatter(..) => true,
+            Self::Einsum(_)
+            | Self::Reduce(_)
+            | Self::Window(_)
+            | Self::Unwindow(_)
+            | Self::Gather(..)
+            | Self::TopK(..)
+            | Self::Cumsum(..)
+            | Self::Copy => false,
+        }
+    }
+
+    /// Whether a result is one task, because its elements are not made one by one.
+    pub const fn is_whole(&self) -> bool {
+        matches!(self, Self::Scatter(..) | Self::TopK(..) | Self::Cumsum(..))
+    }
+
+    /// Where a processor stands, as far as the kernel asks.
+    pub fn place(&self, program: &Program, step: &Step, output: ValueId, pnum: Pnum) -> Place {
+        let begin = |v: ValueId| {
+            let value = &program.values[v];
+            value.layout.slice_begin(&value.shape, &program.mesh, pnum)
+        };
+        let first = match self {
+            Self::Gather(_, axis) => begin(step.inputs[0])[*axis],
+            Self::Scatter(_, axis) => begin(output)[*axis],
+            Self::Einsum(_)
+            | Self::Reduce(_)
+            | Self::Tape(_)
+            | Self::Window(_)
+            | Self::Unwindow(_)
+            | Self::TopK(..)
+            | Self::Cumsum(..)
+            | Self::Copy => 0,
+        };
+        Place { output: begin(output), first }
+    }
+
+    /// Computes the elements `start..` of a processor's result.
+    pub fn compute<T: Number>(
+        &self,
+        inputs: &[&[T]],
+        place: &Place,
+        moment: Moment,
+        start: usize,
+        out: &mut [T],
+    ) {
+        match self {
+            Self::Tape(plan) => plan.compute(inputs, &place.output, moment, start, out),
+            Self::Reduce(plan) => plan.compute(inputs[0], start, out),
+            Self::Window(plan) => plan.read(inputs[0], start, out),
+            Self::Unwindow(plan) => plan.add_back(inputs[0], start, out),
+            Self::Gather(plan, _) => plan.pick(inputs[0], inputs[1], place.first, start, out),
+            Self::Scatter(plan, _) => plan.add_back(inputs[0], inputs[1], place.first, out),
+            Self::TopK(lines, count) => lines.top_k(inputs[0], *count, out),
+            Self::Cumsum(lines, running) => lines.cumsum(inputs[0], *running, out),
+            Self::Einsum(_) | Self::Copy => {
+                out.copy_from_slice(&inputs[0][start..start + out.len()]);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What an expression is built into: names, dimensions, and where complaints go.
+
+use super::functions::{FUNCTIONS, Function};
+use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
+use crate::graph::Graph;
+use crate::index::NodeId;
+use crate::layout::dims::{Dimension, Shape};
+use crate::spec::ast::{Call, Ident};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an expression is built into.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// The graph under construction.
+    pub graph: &'a mut Graph,
+    /// Sizes of the dimensions.
+    pub dims: &'a BTreeMap<String, u64>,
+    /// Tensors by the names that are visible here.
+    pub names: &'a BTreeMap<String, NodeId>,
+    /// Names whose own line was wrong: their use is reported no more.
+    pub broken: &'a BTreeSet<String>,
+    /// Where each dimension got its size.
+    pub dim_spans: &'a BTreeMap<String, Span>,
+    /// Where complaints go.
+    pub diagnostics: &'a mut Vec<Diagnostic>,
+    /// Stands for every span, where the text is a preset's.
+    pub origin: Option<Span>,
+}
+
+impl Scope<'_> {
+    /// The span to report.
+    pub fn span(&self, own: Span) -> Span {
+        self.origin.unwrap_or(own)
+    }
+
+    /// Reports an error.
+    pub fn complain(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        let span = self.span(span);
+        self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// The tensor of this name.
+    pub fn name(&mut self, name: &str, span: Span) -> Option<NodeId> {
+        if let Some(&id) = self.names.get(name) {
+            return Some(id);
+        }
+        if self.broken.contains(name) {
+            return None;
+        }
+        let span = self.span(span);
+        let mut d = Diagnostic::error(
+            Code::UnknownName,
+            span,
+            format!("`{name}` is neither declared by input or param nor assigned above"),
+        );
+        if self.dims.contains_key(name) {
+            d = d.hint(Hint::new(format!(
+                "`{name}` is a dimension; index({name}) counts along it."
+            )));
+        } else if let Some(near) = nearest(name, self.names.keys().map(String::as_str)) {
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
+        }
+        self.diagnostics.push(d);
+        None
+    }
+
+    /// The dimension of this name, with its size.
+    pub fn dimension(&mut self, ident: &Ident) -> Option<Dimension> {
+        if let Some(&size) = self.dims.get(&ident.text) {
+            return Some(Dimension::new(ident.text.as_str(), size));
+        }
+        let span = self.span(ident.span);
+        let mut d = Diagnostic::error(
+            Code::UnknownDimension,
+            span,
+            format!(
+                "The dimension `{}` has no size; give it one: dims {}:8",
+                ident.text, ident.text
+            ),
+        );
+        if let Some(near) = nearest(&ident.text, self.dims.keys().map(String::as_str)) {
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
+        }
+        self.diagnostics.push(d);
+        None
+    }
+
+    /// The shape with these dimensions.
+    pub fn shape(&mut self, idents: &[Ident]) -> Option<Shape> {
+        let dims: Vec<Option<Dimension>> = idents.iter().map(|i| self.dimension(i)).collect();
+        let dims: Option<Vec<Dimension>> = dims.into_iter().collect();
+        match Shape::new(dims?) {
+            Ok(shape) if shape.elements() < 1 << 52 => Some(shape),
+            Ok(shape) => {
+                let span = idents.first().map_or(Span::default(), |i| i.span);
+                self.complain(
+                    Code::TooLarge,
+                    span,
+                    format!("A tensor {shape} has more than 2^52 elements"),
+                );
+                None
+            }
+            Err(name) => {
+                let twice = idents.iter().rev().find(|i| *i.text == *name);
+                let span = twice.map_or(Span::default(), |i| i.span);
+                self.complain(
+                    Code::Duplicate,
+                    span,
+                    format!("`{name}` stands twice in one shape; a tensor has each dimension once"),
+                );
+                None
+            }
+        }
+    }
+
+    /// A call's function; `None` (and a complaint) if there is none of this name.
+    pub fn function(&mut self, call: &Call) -> Option<Function> {
+        let name = call.function.text.as_str();
+        let found = Function::find(name);
+        if found.is_none() {
+            let at = self.span(call.function.span);
+            let mut d = Diagnostic::error(
+                Code::UnknownFunction,
+                at,
+                format!("There is no function `{name}`"),
+            );
+            if let Some(near) = nearest(name, FUNCTIONS.iter().map(|f| f.name)) {
+                d = d.hint(Hint::edit(format!("Write `{near}`."), at, near));
+            }
+            self.diagnostics.push(d);
+        }
+        found
+    }
+
+    /// Reports that a function is not called like this.
+    pub fn wrong<T>(&mut self, function: Function, span: Span) -> Option<T> {
+        let message = format!("`{}` is called as {}", function.name, function.form);
+        self.complain(Code::BadArguments, span, message);
+        None
+    }
+}
