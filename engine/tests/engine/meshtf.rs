@@ -3,6 +3,7 @@
 //! studies, with what the original gave or the error it reported.
 
 use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::index::MeshAxis;
 use meshwork_engine::session::{Session, difference};
 use meshwork_engine::spmd::check::check;
 use meshwork_engine::spmd::collective::CollectiveKind;
@@ -37,10 +38,9 @@ fn cases() -> Vec<Value> {
 
 fn layout_of(study: &Study, tensor: &TensorInfo) -> Vec<Value> {
     let splits = tensor.layout.as_ref().unwrap().splits();
-    let name = |axes: &Vec<_>| match axes.as_slice() {
-        [] => Value::Null,
-        [one] => Value::from(&*study.mesh().dim(*one).name),
-        _ => panic!("the original splits over one mesh dimension"),
+    // The original splits over one mesh dimension.
+    let name = |axes: &Vec<MeshAxis>| {
+        axes.first().map_or(Value::Null, |&a| Value::from(&*study.mesh().dim(a).name))
     };
     splits.iter().map(name).collect()
 }

@@ -187,6 +187,41 @@ fn replaced(dims: &[usize], from: usize, by: &[usize]) -> Vec<usize> {
     dims.iter().flat_map(|&d| if d == from { by.to_vec() } else { vec![d] }).collect()
 }
 
+/// All dimensions anew, in the same order of elements.
+fn reshaped(random: &mut Random, x: &Tensor) -> Option<(String, Vec<usize>)> {
+    let mut rest: usize = x.dims.iter().map(|&d| DIMS[d].1).product();
+    let mut all: Vec<usize> = (0..DIMS.len()).collect();
+    (0..all.len()).for_each(|i| all.swap(i, i + random.below(DIMS.len() - i)));
+    let mut dims = Vec::new();
+    for d in all {
+        if rest.is_multiple_of(DIMS[d].1) {
+            dims.push(d);
+            rest /= DIMS[d].1;
+        }
+    }
+    (rest == 1).then(|| (format!("reshape({} -> {})", x.name, names(&dims)), dims))
+}
+
+fn windowed(random: &mut Random, x: &Tensor) -> Option<(String, Vec<usize>)> {
+    let has = |d: usize| x.dims.contains(&d);
+    let free = |new: &[usize]| new.iter().all(|d| !x.dims.contains(d));
+    let name = &x.name;
+    Some(match random.below(3) {
+        0 if has(B) && free(&[G]) => {
+            let option = *random.pick(&["", " dilation:2", " wrap:on", " padding:1"]);
+            (format!("window({name}, b -> b g, stride:1{option})"), replaced(&x.dims, B, &[B, G]))
+        }
+        1 if has(B) && free(&[A, G]) => {
+            let option = *random.pick(&["", " padding:1", " wrap:on"]);
+            (format!("window({name}, b -> a g, stride:2{option})"), replaced(&x.dims, B, &[A, G]))
+        }
+        2 if has(F) && free(&[E, D]) => {
+            (format!("window({name}, f -> e d, stride:4)"), replaced(&x.dims, F, &[E, D]))
+        }
+        _ => return None,
+    })
+}
+
 /// An operation that moves elements along dimensions; `None` where the one drawn does not apply.
 fn moved(random: &mut Random, kind: Kind, x: &Tensor, y: &Tensor) -> Option<(String, Vec<usize>)> {
     let has = |d: usize| x.dims.contains(&d);
@@ -194,27 +229,9 @@ fn moved(random: &mut Random, kind: Kind, x: &Tensor, y: &Tensor) -> Option<(Str
     let name = &x.name;
     let dim = *x.dims.get(random.below(x.dims.len().max(1)))?;
     let along = DIMS[dim].0;
-    let small = x.dims.len() < 4;
-    let by = random.below(9) as i64 - 4;
+    let by = random.pick(&[-4, -3, -1, 0, 1, 2, 3, 5]);
     Some(match random.below(18) {
-        0 | 1 => {
-            // All dimensions anew, in the same order of elements.
-            let size: usize = x.dims.iter().map(|&d| DIMS[d].1).product();
-            let mut all: Vec<usize> = (0..DIMS.len()).collect();
-            (0..all.len()).for_each(|i| all.swap(i, i + random.below(DIMS.len() - i)));
-            let mut dims = Vec::new();
-            let mut rest = size;
-            for d in all {
-                if rest.is_multiple_of(DIMS[d].1) {
-                    dims.push(d);
-                    rest /= DIMS[d].1;
-                }
-            }
-            if rest != 1 {
-                return None;
-            }
-            (format!("reshape({name} -> {})", names(&dims)), dims)
-        }
+        0 | 1 => return reshaped(random, x),
         2 if x.dims.windows(2).any(|w| w == [B, C]) && free(&[F]) => {
             let dims = without(&replaced(&x.dims, B, &[F]), C);
             (format!("reshape({name}, b, c -> f)"), dims)
@@ -236,17 +253,7 @@ fn moved(random: &mut Random, kind: Kind, x: &Tensor, y: &Tensor) -> Option<(Str
             let before = random.below(5);
             (format!("pad({name}, e -> b, before:{before})"), replaced(&x.dims, E, &[B]))
         }
-        7 if small && has(B) && free(&[G]) => {
-            let option = *random.pick(&["", " dilation:2", " wrap:on", " padding:1"]);
-            (format!("window({name}, b -> b g, stride:1{option})"), replaced(&x.dims, B, &[B, G]))
-        }
-        8 if small && has(B) && free(&[A, G]) => {
-            let option = *random.pick(&["", " padding:1", " wrap:on"]);
-            (format!("window({name}, b -> a g, stride:2{option})"), replaced(&x.dims, B, &[A, G]))
-        }
-        9 if small && has(F) && free(&[E, D]) => {
-            (format!("window({name}, f -> e d, stride:4)"), replaced(&x.dims, F, &[E, D]))
-        }
+        7..=9 if x.dims.len() < 4 => return windowed(random, x),
         10 if free(&[E, A]) => {
             let dims: Vec<usize> = [E, A].into_iter().chain(without(&x.dims, dim)).collect();
             (format!("gather({name}, index(e) * 2 - index(a), dim:{along})"), dims)
