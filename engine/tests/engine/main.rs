@@ -9,9 +9,12 @@
 
 mod common;
 mod random;
+mod driver;
 
 mod equality;
 mod golden;
 mod gradients;
 mod laws;
+mod optimizers;
+mod schedules;
 mod two_layer;
