@@ -8,7 +8,7 @@ use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::init::{normal, stream, uniform};
 use crate::graph::op::{Element, Op, Role};
-use crate::graph::options::TrainOptions;
+use crate::graph::train::TrainOptions;
 use crate::index::NodeId;
 use crate::layout::dims::{Name, Shape};
 

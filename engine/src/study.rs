@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::{Built, build};
 use crate::graph::op::{Op, Phase, Role};
-use crate::graph::options::TrainOptions;
+use crate::graph::train::TrainOptions;
 use crate::index::{MeshAxis, NodeId, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
@@ -239,7 +239,7 @@ impl Study {
             | Op::TopK { .. }
             | Op::Cumsum(..)
             | Op::Noise(_)
-            | Op::StopGradient => n.phase != Phase::Update,
+            | Op::StopGradient => n.phase != Phase::Update || n.is_named,
         });
         shown
             .map(|(id, node)| {

@@ -3,8 +3,10 @@
 
 use super::expr::scope::Scope;
 use super::op::{Dtype, Element, Init, Op, Phase, Role};
-use super::options::{self, DTYPES, Reader, TrainOptions};
-use super::{Context, Graph, Node, autodiff, models, optimizer};
+use super::optimizer::{self, Recipe};
+use super::options::{self, DTYPES, Reader};
+use super::train::{self, TrainOptions};
+use super::{Context, Graph, Node, autodiff, models};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::index::{IdVec, NodeId};
 use crate::layout::dims::{Name, Shape};
@@ -98,7 +100,7 @@ impl<'d> Builder<'d> {
                     }
                 }
                 Stmt::Train(options) => {
-                    self.built.train = options::train(options, self.diagnostics);
+                    self.built.train = train::train(options, self.diagnostics);
                     self.built.graph.dtype = self.built.train.dtype;
                     self.built.graph.seed = self.built.train.seed;
                     train = Some((item.span, options.iter().any(|o| o.key.text == "dtype")));
@@ -430,8 +432,9 @@ impl<'d> Builder<'d> {
                 "The loss depends on no parameter: training changes nothing",
             ));
         }
-        let TrainOptions { optimizer, rate, .. } = self.built.train;
-        optimizer::update(&mut self.built.graph, optimizer, rate);
+        let TrainOptions { optimizer, rate, schedule, clip, .. } = self.built.train;
+        let recipe = Recipe { optimizer, rate, schedule, clip, span };
+        optimizer::update(&mut self.built.graph, &recipe);
         self.built
     }
 }

@@ -1,12 +1,13 @@
 //! The graph: whole tensors with named dimensions, before any processor is thought of.
 //!
 //! Nodes stand in an order in which every node follows its inputs. A training study's graph holds
-//! the forward pass, then the backward pass (`autodiff.rs`), then the update (`optimizer.rs`).
+//! the forward pass, then the backward pass (`autodiff.rs`), then the update (`optimizer/`).
 
 pub mod op;
 pub mod init;
 pub mod optimizer;
 pub mod options;
+pub mod train;
 pub mod models;
 pub mod autodiff;
 pub mod expr;

@@ -1,7 +1,6 @@
 //! Options of statements: read by name, checked, with every unknown one reported.
 
 use super::op::{Dtype, Init};
-use super::optimizer::Optimizer;
 use crate::diag::{Code, Diagnostic, Hint, nearest};
 use crate::spec::ast::{Opt, OptValue};
 
@@ -52,6 +51,11 @@ impl<'o, 'd> Reader<'o, 'd> {
         self.options.iter().find(|o| o.key.text == key)
     }
 
+    /// Reports what else is wrong.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
     /// Reports that an option has a value of the wrong kind.
     pub fn bad(&mut self, option: &Opt, takes: &str) {
         self.diagnostics.push(Diagnostic::error(
@@ -72,6 +76,16 @@ impl<'o, 'd> Reader<'o, 'd> {
         }
         self.bad(option, takes);
         None
+    }
+
+    /// A number of at least 0.
+    pub fn at_least_zero(&mut self, key: &str) -> Option<f64> {
+        self.number(key, "a number of at least 0", |n| n >= 0.0)
+    }
+
+    /// A number above 0.
+    pub fn positive(&mut self, key: &str) -> Option<f64> {
+        self.number(key, "a positive number", |n| n > 0.0)
     }
 
     /// A whole number between `least` and `most`.
@@ -116,105 +130,11 @@ impl<'o, 'd> Reader<'o, 'd> {
     }
 }
 
-/// What `train` says.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrainOptions {
-    /// The optimizer.
-    pub optimizer: Optimizer,
-    /// The learning rate.
-    pub rate: f64,
-    /// How many steps a run takes where nothing else is said; 0 without a `train` statement.
-    pub steps: u64,
-    /// Seed of initial values, batches and the teacher.
-    pub seed: u64,
-    /// `NAME` or `NAME@HASH` of the data, `teacher`, or nothing: inputs keep their initial values.
-    pub data: Option<String>,
-    /// How numbers are stored.
-    pub dtype: Dtype,
-}
-
-impl Default for TrainOptions {
-    fn default() -> Self {
-        Self {
-            optimizer: Optimizer::Sgd,
-            rate: Optimizer::Sgd.default_rate(),
-            steps: 0,
-            seed: 0,
-            data: None,
-            dtype: Dtype::F32,
-        }
-    }
-}
+/// The words for yes and no; `off` first, which is what a misspelt `of` most likely meant.
+pub const SWITCH: &[(&str, bool)] = &[("off", false), ("on", true)];
 
 /// The names of number types.
 pub const DTYPES: &[(&str, Dtype)] = &[("f32", Dtype::F32), ("f64", Dtype::F64)];
-
-/// The most steps a run may take.
-pub const MAX_STEPS: u64 = 10_000_000;
-
-/// Reads a `train` statement.
-pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions {
-    const KNOWN: &[&str] = &[
-        "optimizer",
-        "rate",
-        "steps",
-        "seed",
-        "data",
-        "dtype",
-        "momentum",
-        "beta1",
-        "beta2",
-        "epsilon",
-    ];
-    let mut read = Reader::new("train", options, KNOWN, diagnostics);
-    let unit = |n: f64| (0.0..1.0).contains(&n);
-    let momentum = read.number("momentum", "a number from 0 up to, not including, 1", unit);
-    let beta1 = read.number("beta1", "a number from 0 up to, not including, 1", unit);
-    let beta2 = read.number("beta2", "a number from 0 up to, not including, 1", unit);
-    let epsilon = read.number("epsilon", "a positive number", |n| n > 0.0);
-    let optimizers = [
-        ("sgd", Optimizer::Sgd),
-        ("momentum", Optimizer::Momentum { momentum: momentum.unwrap_or(0.9) }),
-        (
-            "adam",
-            Optimizer::Adam {
-                beta1: beta1.unwrap_or(0.9),
-                beta2: beta2.unwrap_or(0.999),
-                epsilon: epsilon.unwrap_or(1e-8),
-            },
-        ),
-    ];
-    let optimizer = read.choice("optimizer", &optimizers).unwrap_or(Optimizer::Sgd);
-    let uses: &[&str] = match optimizer {
-        Optimizer::Sgd => &[],
-        Optimizer::Momentum { .. } => &["momentum"],
-        Optimizer::Adam { .. } => &["beta1", "beta2", "epsilon"],
-    };
-    let all = ["momentum", "beta1", "beta2", "epsilon"];
-    let idle: Vec<&Opt> =
-        all.iter().filter(|k| !uses.contains(k)).filter_map(|k| read.get(k)).collect();
-    let result = TrainOptions {
-        optimizer,
-        rate: read
-            .number("rate", "a positive number", |n| n > 0.0)
-            .unwrap_or_else(|| optimizer.default_rate()),
-        steps: read.whole("steps", 0, MAX_STEPS).unwrap_or(100),
-        seed: read.whole("seed", 0, u64::from(u32::MAX)).unwrap_or(0),
-        data: read.word("data").map(str::to_owned),
-        dtype: read.choice("dtype", DTYPES).unwrap_or_default(),
-    };
-    for option in idle {
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::Unused,
-                option.span,
-                format!("`{}` has no effect on this optimizer", option.key.text),
-            )
-            .hint(Hint::edit("Remove it.", option.span, "")),
-        );
-    }
-    result
-}
 
 /// Reads the `init:` of a declaration.
 pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<Init> {

@@ -9,10 +9,13 @@
 
 mod common;
 mod random;
+mod driver;
 
 mod equality;
 mod golden;
 mod gradients;
 mod laws;
 mod meshtf;
+mod optimizers;
+mod schedules;
 mod two_layer;

@@ -27,7 +27,8 @@ const STATEMENTS: [(&str, &str); 9] = [
     ("h = relu(einsum(x, w -> batch hidden) + bias)", "A tensor from others."),
     (
         "train optimizer:adam rate:0.001 steps:200 data:iris",
-        "Minimises the tensor loss: sgd, momentum or adam, on a table or on data:teacher.",
+        "Minimises the tensor loss by sgd, momentum, adam, adamw or adafactor, on a table or on \
+         data:teacher. warmup: and decay: change the rate over time, clip: bounds the gradients.",
     ),
     ("# a comment", "The rest of the line is for people."),
 ];
