@@ -337,11 +337,16 @@ impl<'d> Builder<'d> {
 
     fn block(&mut self, name: &Ident, options: &[Opt], body: &[Item]) {
         let mut read = Reader::new("block", options, &["times"], self.diagnostics);
+        // Without `times` a block is a room for names, not a list of one.
+        let read_times = read.get("times");
         let times = read.whole("times", 1, 10_000).unwrap_or(1);
         let outer = self.names.clone();
         let prefix = self.prefix.clone();
         for i in 0..times {
-            self.prefix = format!("{prefix}{}.{i}.", name.text);
+            self.prefix = match read_times {
+                Some(_) => format!("{prefix}{}.{i}.", name.text),
+                None => format!("{prefix}{}.", name.text),
+            };
             let before = count_errors(self.diagnostics);
             self.items(body);
             // Of the names made inside, those of the surroundings are carried on.
