@@ -1,8 +1,20 @@
 //! Presets: models by name. Each is study text, built like any model written out, so a preset and
 //! its written-out form cannot differ.
 
-mod mlp;
+mod text;
+mod settings;
+mod positions;
+mod attention;
+mod feed_forward;
+mod experts;
+
 mod two_layer;
+mod mlp;
+mod transformer;
+mod encoder;
+mod encoder_decoder;
+mod moe;
+mod convnet;
 
 use crate::diag::{Code, Diagnostic, Hint, nearest};
 use crate::spec::ast::{Ident, Opt};
@@ -20,7 +32,15 @@ pub struct Preset {
 }
 
 /// All presets.
-pub const PRESETS: &[Preset] = &[two_layer::PRESET, mlp::PRESET];
+pub const PRESETS: &[Preset] = &[
+    two_layer::PRESET,
+    mlp::PRESET,
+    transformer::PRESET,
+    encoder::PRESET,
+    encoder_decoder::PRESET,
+    moe::PRESET,
+    convnet::PRESET,
+];
 
 /// The text a `model` statement stands for: `dims`, `input`, `param` and assignments.
 pub fn expand(
