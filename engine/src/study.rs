@@ -4,7 +4,7 @@
 //! their layouts as far as these can be known, and the reasons why there is no Program.
 
 use crate::cost::symbolic::Formulas;
-use crate::cost::tally::{Tally, Totals};
+use crate::cost::tally::{Moved, Tally, Totals};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::{Built, build};
@@ -282,9 +282,13 @@ impl Study {
     /// Every collective of one step, in order of execution.
     pub fn collectives(&self) -> Vec<CollectiveInfo> {
         let (Some(program), Some(tally)) = (&self.program, &self.tally) else { return Vec::new() };
-        let info = |moved: &crate::cost::tally::Moved| {
+        let info = |moved: &Moved| {
             let step = &program.steps[moved.step];
             let Work::Collective(collective) = &step.work else { return None };
+            // Along a mesh dimension of one processor there is nobody to speak with.
+            if program.mesh.group_size(&collective.axes) < 2 {
+                return None;
+            }
             let why = why(program, &self.built.graph, &self.rules, step)?;
             let name = |v: &ValueId| Name::clone(&program.values[*v].name);
             Some(CollectiveInfo {
