@@ -252,14 +252,14 @@ impl Study {
                         let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
                         program.unwrap_or_default().iter().map(|p| p.0).collect()
                     });
-                let elements: u64 = slice_shape.iter().product();
+                let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
                     role: node.role,
                     shape: node.shape.clone(),
                     layout,
                     partial,
-                    bytes_per_processor: elements * graph.dtype.bytes(),
+                    bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
