@@ -26,36 +26,7 @@ pub fn svg(scene: &Scene, processors: u64) -> String {
 }
 
 fn push_mark(out: &mut String, mark: &Mark, processors: u64) {
-    let (element, geometry) = match &mark.form {
-        Form::Rect { x, y, width, height, radius } => (
-            "rect",
-            format!(
-                "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"",
-                round(*x),
-                round(*y),
-                round(*width),
-                round(*height),
-                round(*radius)
-            ),
-        ),
-        Form::Polygon(points) => ("polygon", format!("points=\"{}\"", corners(points))),
-        Form::Line(points) => ("polyline", format!("points=\"{}\" fill=\"none\"", corners(points))),
-        Form::Text { x, y, size, align, .. } => {
-            let anchor = match align {
-                Align::Start => "start",
-                Align::Middle => "middle",
-                Align::End => "end",
-            };
-            let (x, y, size) = (round(*x), round(*y), round(*size));
-            (
-                "text",
-                format!(
-                    "x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\" \
-                     dominant-baseline=\"central\""
-                ),
-            )
-        }
-    };
+    let (element, geometry) = geometry(&mark.form);
     _ = write!(out, "<{element} class=\"{}", mark.tone.class());
     if let Some(hue) = mark.tone.hue() {
         _ = write!(out, " hue-{hue}");
@@ -64,17 +35,41 @@ fn push_mark(out: &mut String, mark: &Mark, processors: u64) {
     if let Tone::Partial(hue) = mark.tone {
         _ = write!(out, " fill=\"url(#hatch-{})\"", hue % Tone::SLICE_HUES);
     }
+    if let Form::Text { text, .. } = &mark.form {
+        // the pointer goes through text to the mark under it, which carries the rest
+        _ = write!(out, ">{}</text>", escape(text));
+        return;
+    }
     if !mark.pnums.is_empty() {
         _ = write!(out, " data-p=\"{}\"", holders(&mark.pnums, processors));
     }
     if let Some(tip) = &mark.tip {
         _ = write!(out, " data-tip=\"{}\"", escape(tip));
     }
-    match &mark.form {
-        Form::Text { text, .. } => {
-            _ = write!(out, ">{}</text>", escape(text));
+    out.push_str("/>");
+}
+
+/// The element of a form and its attributes, without those that the style sheet gives.
+fn geometry(form: &Form) -> (&'static str, String) {
+    match form {
+        Form::Rect { x, y, width, height, radius } => {
+            let (x, y, width, height) = (round(*x), round(*y), round(*width), round(*height));
+            let rounded =
+                if *radius > 0.0 { format!(" rx=\"{}\"", round(*radius)) } else { String::new() };
+            let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+            ("rect", place + &rounded)
         }
-        Form::Rect { .. } | Form::Polygon(_) | Form::Line(_) => out.push_str("/>"),
+        Form::Polygon(points) => ("polygon", format!("points=\"{}\"", corners(points))),
+        Form::Line(points) => ("polyline", format!("points=\"{}\" fill=\"none\"", corners(points))),
+        Form::Text { x, y, size, align, .. } => {
+            let anchor = match align {
+                Align::Start => "",
+                Align::Middle => " text-anchor=\"middle\"",
+                Align::End => " text-anchor=\"end\"",
+            };
+            let (x, y, size) = (round(*x), round(*y), round(*size));
+            ("text", format!("x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor}"))
+        }
     }
 }
 
@@ -101,6 +96,12 @@ fn round(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_tensors_say_all() {
+        assert_eq!(holders(&[Pnum(0), Pnum(1)], 2), "all");
+        assert_eq!(holders(&[Pnum(0), Pnum(1)], 4), "0 1");
+    }
 
     fn scene(marks: Vec<Mark>) -> Scene {
         Scene {
@@ -131,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_and_whole_tensors_say_all() {
+    fn text_is_escaped_and_leaves_its_processors_to_the_mark_under_it() {
         let text =
             Form::Text { x: 0.0, y: 0.0, size: 12.0, align: Align::End, text: "<script>".into() };
         let mark = Mark { form: text, tone: Tone::Label, pnums: vec![Pnum(0), Pnum(1)], tip: None };
         let out = svg(&scene(vec![mark]), 2);
         assert!(out.contains("text-anchor=\"end\""));
-        assert!(out.contains("data-p=\"all\">&lt;script&gt;</text>"));
+        assert!(out.contains(">&lt;script&gt;</text>") && !out.contains("data-p"));
     }
 }

@@ -17,6 +17,7 @@ fn scaled(n: f64, base: f64, units: &[&str]) -> String {
         value /= base;
         at += 1;
     }
+    let value = if at > 0 { (value * 100.0).round() / 100.0 } else { value };
     let number = if value.fract() == 0.0 || value.abs() >= 100.0 {
         format!("{value:.0}")
     } else if value.abs() >= 10.0 {

@@ -79,10 +79,6 @@ pub enum LayoutAs {
 
 /// What is picked and what is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a part of the page that opens and shuts"
-)]
 pub struct View {
     /// The processor picked by a click, lit everywhere.
     pub picked: Option<u32>,
