@@ -1,7 +1,7 @@
 //! Reverse-mode differentiation: appends the backward pass to a graph.
 //!
 //! For every node from the loss back, the gradient of the loss by its result is known (the sum of
-//! what its users contribute, named `grad/NAME`); [`contribution`] turns it into the gradient by
+//! what its users contribute, named `grad/NAME`); `contribution` turns it into the gradient by
 //! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
 
 use super::op::{Element, Op, Phase, Reduction, Role};
