@@ -7,6 +7,8 @@ for (const theme of ['light', 'dark'] as const) {
     test.use({ colorScheme: theme });
 
     test('axe finds nothing on any view', async ({ page }) => {
+      // axe looks at every element of eight views
+      test.slow();
       await page.goto('/');
       await expect(page.getByRole('heading', { name: /what happens/ })).toBeVisible();
       await expectAccessible(page);
