@@ -3,7 +3,7 @@
 //! Every mark that stands for processors carries them in `data-p` (`all` when it stands for all),
 //! so that one style rule lights a picked processor in all pictures at once; see `pick.rs`.
 
-use crate::highlight::escape;
+use crate::highlight::push_escaped;
 use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::scene::{Align, Form, Mark, Scene, Tone};
 use std::fmt::Write as _;
@@ -11,13 +11,14 @@ use std::fmt::Write as _;
 /// The picture as an `<svg>` element; `processors` is the size of the mesh.
 pub fn svg(scene: &Scene, processors: u64) -> String {
     let mut out = String::with_capacity(scene.marks.len() * 160 + 200);
-    let (w, h) = (round(scene.width), round(scene.height));
-    let label = escape(&format!("{}. {}", scene.title, scene.description));
-    _ = write!(
-        out,
-        "<svg class=\"scene\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" \
-         aria-label=\"{label}\">"
-    );
+    let (width, height) = (scene.width, scene.height);
+    _ = write!(out, "<svg class=\"scene\" viewBox=\"0 0 {width} {height}\"");
+    push_numbers(&mut out, [("width", &width), ("height", &height)]);
+    out.push_str(" role=\"img\" aria-label=\"");
+    push_escaped(&mut out, &scene.title);
+    out.push_str(". ");
+    push_escaped(&mut out, &scene.description);
+    out.push_str("\">");
     for mark in &scene.marks {
         push_mark(&mut out, mark, processors);
     }
@@ -26,81 +27,133 @@ pub fn svg(scene: &Scene, processors: u64) -> String {
 }
 
 fn push_mark(out: &mut String, mark: &Mark, processors: u64) {
-    let (element, geometry) = geometry(&mark.form);
-    _ = write!(out, "<{element} class=\"{}", mark.tone.class());
+    let element = match mark.form {
+        Form::Rect { .. } => "rect",
+        Form::Polygon(_) => "polygon",
+        Form::Line(_) => "polyline",
+        Form::Text { .. } => "text",
+    };
+    out.extend(["<", element, " class=\"", mark.tone.class()]);
     if let Some(hue) = mark.tone.hue() {
         _ = write!(out, " hue-{hue}");
     }
-    _ = write!(out, "\" {geometry}");
+    out.push('"');
+    push_geometry(out, &mark.form);
     if let Tone::Partial(hue) = mark.tone {
         _ = write!(out, " fill=\"url(#hatch-{})\"", hue % Tone::SLICE_HUES);
     }
     if let Form::Text { text, .. } = &mark.form {
         // the pointer goes through text to the mark under it, which carries the rest
-        _ = write!(out, ">{}</text>", escape(text));
+        out.push('>');
+        push_escaped(out, text);
+        out.push_str("</text>");
         return;
     }
     if !mark.pnums.is_empty() {
-        _ = write!(out, " data-p=\"{}\"", holders(&mark.pnums, processors));
+        out.push_str(" data-p=\"");
+        push_holders(out, &mark.pnums, processors);
+        out.push('"');
     }
     if let Some(tip) = &mark.tip {
-        _ = write!(out, " data-tip=\"{}\"", escape(tip));
+        out.push_str(" data-tip=\"");
+        push_escaped(out, tip);
+        out.push('"');
     }
     out.push_str("/>");
 }
 
-/// The element of a form and its attributes, without those that the style sheet gives.
-fn geometry(form: &Form) -> (&'static str, String) {
+/// The attributes of a form, without those that the style sheet gives.
+fn push_geometry(out: &mut String, form: &Form) {
     match form {
         Form::Rect { x, y, width, height, radius } => {
-            let (x, y, width, height) = (round(*x), round(*y), round(*width), round(*height));
-            let rounded =
-                if *radius > 0.0 { format!(" rx=\"{}\"", round(*radius)) } else { String::new() };
-            let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
-            ("rect", place + &rounded)
+            push_numbers(out, [("x", x), ("y", y), ("width", width), ("height", height)]);
+            if *radius > 0.0 {
+                push_numbers(out, [("rx", radius)]);
+            }
         }
-        Form::Polygon(points) => ("polygon", format!("points=\"{}\"", corners(points))),
-        Form::Line(points) => ("polyline", format!("points=\"{}\" fill=\"none\"", corners(points))),
+        Form::Polygon(points) => push_points(out, points),
+        Form::Line(points) => {
+            push_points(out, points);
+            out.push_str(" fill=\"none\"");
+        }
         Form::Text { x, y, size, align, .. } => {
-            let anchor = match align {
+            push_numbers(out, [("x", x), ("y", y), ("font-size", size)]);
+            out.push_str(match align {
                 Align::Start => "",
                 Align::Middle => " text-anchor=\"middle\"",
                 Align::End => " text-anchor=\"end\"",
-            };
-            let (x, y, size) = (round(*x), round(*y), round(*size));
-            ("text", format!("x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor}"))
+            });
         }
     }
 }
 
-/// The value of `data-p`: processors separated by spaces, or `all`.
-pub fn holders(pnums: &[Pnum], processors: u64) -> String {
-    if pnums.len() as u64 >= processors {
-        return "all".to_owned();
+fn push_numbers<const N: usize>(out: &mut String, attributes: [(&str, &f64); N]) {
+    for (name, &number) in attributes {
+        out.extend([" ", name, "=\""]);
+        push_number(out, number);
+        out.push('"');
     }
-    let names: Vec<String> = pnums.iter().map(|p| p.0.to_string()).collect();
-    names.join(" ")
 }
 
-fn corners(points: &[(f64, f64)]) -> String {
-    let pairs: Vec<String> =
-        points.iter().map(|&(x, y)| format!("{},{}", round(x), round(y))).collect();
-    pairs.join(" ")
+fn push_points(out: &mut String, points: &[(f64, f64)]) {
+    out.push_str(" points=\"");
+    for (i, &(x, y)) in points.iter().enumerate() {
+        out.push_str(if i == 0 { "" } else { " " });
+        push_number(out, x);
+        out.push(',');
+        push_number(out, y);
+    }
+    out.push('"');
 }
 
-/// Two decimals are a fiftieth of a pixel; more would only be longer.
-fn round(x: f64) -> f64 {
-    (x * 100.0).round() / 100.0
+/// With two decimals, a hundredth of a pixel; more would only be longer. Whole numbers are written
+/// several times as fast as others, hence the hundredths.
+fn push_number(out: &mut String, x: f64) {
+    let hundredths = (x * 100.0).round() as i64;
+    let (whole, part) = (hundredths / 100, hundredths.unsigned_abs() % 100);
+    if hundredths < 0 && whole == 0 {
+        out.push('-');
+    }
+    _ = match (part, part % 10) {
+        (0, _) => write!(out, "{whole}"),
+        (_, 0) => write!(out, "{whole}.{}", part / 10),
+        _ => write!(out, "{whole}.{part:02}"),
+    };
+}
+
+/// The value of `data-p`: processors separated by spaces, or `all`.
+fn push_holders(out: &mut String, pnums: &[Pnum], processors: u64) {
+    if pnums.len() as u64 >= processors {
+        out.push_str("all");
+        return;
+    }
+    for (i, pnum) in pnums.iter().enumerate() {
+        out.push_str(if i == 0 { "" } else { " " });
+        _ = write!(out, "{}", pnum.0);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pushed(push: impl Fn(&mut String)) -> String {
+        let mut out = String::new();
+        push(&mut out);
+        out
+    }
+
     #[test]
     fn whole_tensors_say_all() {
-        assert_eq!(holders(&[Pnum(0), Pnum(1)], 2), "all");
-        assert_eq!(holders(&[Pnum(0), Pnum(1)], 4), "0 1");
+        let holders = |processors| pushed(|out| push_holders(out, &[Pnum(0), Pnum(1)], processors));
+        assert_eq!([holders(2), holders(4)], ["all", "0 1"]);
+    }
+
+    #[test]
+    fn numbers_have_two_decimals_at_most() {
+        let written = [0.0, -0.001, 3.0, 2.5, -0.25, 1.0 / 3.0, 12.054, -7.999]
+            .map(|x| pushed(|out| push_number(out, x)));
+        assert_eq!(written, ["0", "0", "3", "2.5", "-0.25", "0.33", "12.05", "-8"]);
     }
 
     fn scene(marks: Vec<Mark>) -> Scene {

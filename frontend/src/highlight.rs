@@ -57,7 +57,7 @@ fn line_html(out: &mut String, line: &str, classes: &[Ink], marks: &[Option<Seve
             out.push_str("\">");
             open = Some(style);
         }
-        push_escaped(out, c);
+        push_char(out, c);
     }
     if open.is_some() {
         out.push_str("</span>");
@@ -83,7 +83,7 @@ const fn underline(mark: Option<Severity>) -> &'static str {
     }
 }
 
-fn push_escaped(out: &mut String, c: char) {
+fn push_char(out: &mut String, c: char) {
     match c {
         '&' => out.push_str("&amp;"),
         '<' => out.push_str("&lt;"),
@@ -93,13 +93,9 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// The text with the characters that HTML reserves replaced.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        push_escaped(&mut out, c);
-    }
-    out
+/// Adds the text with the characters that HTML reserves replaced.
+pub fn push_escaped(out: &mut String, text: &str) {
+    text.chars().for_each(|c| push_char(out, c));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use meshwork_engine::cost::tally::Totals;
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.shown.with(|s| s.study.totals().map(Fact::of)));
-    let alone = Memo::new(move |_| studio.alone.with(|s| s.totals().map(Fact::of)));
+    let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
     let formulas = Memo::new(move |_| {
         studio.shown.with(|s| s.study.formulas()).map(|f| {
             [

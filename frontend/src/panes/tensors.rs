@@ -1,11 +1,13 @@
 //! Every tensor with the picture of how it is cut, or its table.
 //!
 //! A card stays as long as its tensor is there; its picture is drawn anew only when its tensor,
-//! layout or mesh changes: its key says all that the picture depends on.
+//! layout or mesh changes, and a moment later where nobody sees it.
 
+use crate::sight::{Sight, follow};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
 use crate::{draw, format, what_if};
+use leptos::html::Article;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::picture;
@@ -19,7 +21,6 @@ const MOST_CARDS: usize = 120;
 /// One tensor to show.
 #[derive(Clone)]
 struct Card {
-    key: String,
     tensor: Arc<TensorInfo>,
     mesh: Arc<Mesh>,
     /// Why it cannot be cut as the rules say.
@@ -32,16 +33,7 @@ impl Card {
             what_if::reason_against(study, &tensor.shape)
                 .unwrap_or_else(|| "The layout of this tensor is not known.".to_owned())
         });
-        let key = format!(
-            "{}{}|{}|{:?}|{:?}|{}|{mesh}|{reason:?}",
-            tensor.name,
-            tensor.shape,
-            tensor.role.name(),
-            tensor.layout,
-            tensor.partial,
-            tensor.bytes_per_processor
-        );
-        Self { key, tensor: Arc::new(tensor), mesh: Arc::clone(mesh), reason }
+        Self { tensor: Arc::new(tensor), mesh: Arc::clone(mesh), reason }
     }
 }
 
@@ -83,10 +75,15 @@ impl Card {
     }
 }
 
-/// Equal keys look the same.
+/// Equal cards look the same; where their tensors stand in the text does not matter.
 impl PartialEq for Card {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+        fn looks(t: &TensorInfo) -> impl PartialEq {
+            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor)
+        }
+        looks(&self.tensor) == looks(&other.tensor)
+            && self.mesh == other.mesh
+            && self.reason == other.reason
     }
 }
 
@@ -108,6 +105,7 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
     let cards = Memo::new(move |_| {
         studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())))
     });
+    let sight = Sight::watching();
     let names = Memo::new(move |_| {
         cards.with(|all: &Vec<Card>| all.iter().map(Card::name).collect::<Vec<_>>())
     });
@@ -145,7 +143,7 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
             >
                 <div class="cards">
                     <For each=move || names.get() key=Clone::clone let:name>
-                        <TensorCard studio=studio cards=cards name=name />
+                        <TensorCard studio=studio cards=cards sight=sight name=name />
                     </For>
                 </div>
                 <Show when=move || { derived.get() && counts.get().0 + counts.get().1 > MOST_CARDS }>
@@ -173,11 +171,14 @@ enum Body {
 }
 
 #[component]
-fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, name: String) -> impl IntoView {
+fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String) -> impl IntoView {
     let id = StoredValue::new(name.clone());
-    let card = Memo::new(move |_| {
+    let element = NodeRef::<Article>::new();
+    let element_id = format!("tensor-{name}");
+    let latest = Memo::new(move |_| {
         cards.with(|all| all.iter().find(|c| id.with_value(|n| *c.tensor.name == **n)).cloned())
     });
+    let card = follow(latest, sight.watch(element, element_id.clone()));
     let is_table = studio.watch(move |v| id.with_value(|n| v.tables.contains(n)));
     let is_marked = studio.watch(move |v| id.with_value(|n| v.tensors.contains(n)));
     let toggle = move |()| {
@@ -200,10 +201,12 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, name: String) -> impl Into
         move || card.with(|c| c.as_ref().map(of).unwrap_or_default())
     };
     view! {
-        <article class="card" class:marked=is_marked id=format!("tensor-{name}")>
+        <article class="card" class:marked=is_marked id=element_id node_ref=element>
             <header class="card-head">
-                <h3>{name.clone()}</h3>
-                <span class="shape">{part(Card::shape)}</span>
+                <div class="card-name">
+                    <h3>{name}</h3>
+                    <span class="shape">{part(Card::shape)}</span>
+                </div>
                 <span class="role">{part(|c| c.tensor.role.name().to_owned())}</span>
                 <Show when=move || has_picture.get()>
                     <TwinToggle
