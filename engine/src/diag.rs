@@ -144,10 +144,14 @@ pub fn place(text: &str, offset: u32) -> Place {
     }
 }
 
+/// The most names that are compared with one.
+const MAX_KNOWN: usize = 4000;
+
 /// The names nearest to `name` by edit distance, for "did you mean".
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
+        .take(MAX_KNOWN)
         .map(|k| (edit_distance(name, k), k))
         .filter(|&(d, k)| d <= (k.chars().count().max(name.chars().count()) / 2).max(1))
         .min_by_key(|&(d, _)| d)

@@ -1,10 +1,14 @@
 //! The number types slices are made of, and element functions over runs of them.
 
+use super::gemm::Tiled;
 use crate::graph::op::Element;
 use ndarray::LinalgScalar;
+use std::cell::RefCell;
 
 /// `f32` or `f64`.
-pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+pub trait Number:
+    LinalgScalar + Tiled + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static
+{
     /// Bytes of one number.
     const BYTES: u64;
 
@@ -21,6 +25,9 @@ pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 's
     /// The lesser; not a number if either is.
     #[must_use]
     fn lesser(self, other: Self) -> Self;
+
+    /// Lends this thread's memory for blocks of matrix products.
+    fn with_scratch<R>(work: impl FnOnce(&mut Vec<Self>) -> R) -> R;
 
     /// A function of one number, over runs of equal length.
     fn map(element: Element, x: &[Self], out: &mut [Self]);
@@ -55,6 +62,13 @@ macro_rules! number {
 
             fn lesser(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }
+            }
+
+            fn with_scratch<R>(work: impl FnOnce(&mut Vec<Self>) -> R) -> R {
+                thread_local! {
+                    static SCRATCH: RefCell<Vec<$t>> = const { RefCell::new(Vec::new()) };
+                }
+                SCRATCH.with_borrow_mut(work)
             }
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {

@@ -177,7 +177,8 @@ impl Args<'_, '_, '_> {
     /// The dimensions an option lists, in order.
     pub fn dims(&mut self, key: &str) -> Option<Vec<Dimension>> {
         let idents = self.names(key)?;
-        let dims: Vec<Option<Dimension>> = idents.iter().map(|i| self.scope.dimension(i)).collect();
+        let dims: Vec<Option<Dimension>> =
+            idents.iter().map(|i| self.scope.dimension(i, &idents)).collect();
         dims.into_iter().collect()
     }
 
