@@ -19,40 +19,40 @@ use super::text::Text;
 use super::{MAX_SIZE, Preset};
 use crate::diag::{Code, Diagnostic};
 use crate::graph::options::{DTYPES, Reader};
-use crate::spec::ast::{Opt, OptValue};
+use crate::spec::ast::OptValue;
 
 pub(super) const PRESET: Preset = Preset {
     name: "convnet",
     about: "A convolutional network with batch norm, for pictures that may be cut in both directions.",
     options: "batch:16 h:8 w:8 in:1 channels:(8 16) kernel:3 classes:4 norm:batch pool:none",
+    known: &[&["batch", "h", "w", "in", "channels", "kernel", "classes", "norm", "pool", "dtype"]],
     expand,
 };
 
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 32;
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let known = ["batch", "h", "w", "in", "channels", "kernel", "classes", "norm", "pool", "dtype"];
-    let mut read = Reader::new("convnet", options, &known, diagnostics);
+fn expand(read: &mut Reader<'_, '_>) -> String {
     let size = |read: &mut Reader<'_, '_>, key: &str, default: u64| {
         read.whole(key, 1, MAX_SIZE).unwrap_or(default)
     };
-    let mut sides = [size(&mut read, "h", 8), size(&mut read, "w", 8)];
-    let kernel = size(&mut read, "kernel", 3);
-    let classes = size(&mut read, "classes", 4);
-    let channels = channels(&mut read);
+    let mut sides = [size(read, "h", 8), size(read, "w", 8)];
+    let kernel = size(read, "kernel", 3);
+    let classes = size(read, "classes", 4);
+    let channels = channels(read);
     let norm = read.choice("norm", &[("batch", true), ("none", false)]).unwrap_or(true);
     let pools = [("none", None), ("max", Some("max_pool")), ("avg", Some("avg_pool"))];
     let pool = read.choice("pool", &pools).flatten();
     read.choice("dtype", DTYPES);
     if channels.len() == 1 {
-        idle(&mut read, &["pool"], "on a single convolution");
+        idle(read, &["pool"], "on a single convolution");
     }
+    let pool = pool.filter(|_| halves(read, sides, channels.len() - 1));
 
     let mut text = Text::default();
-    text.dim("batch", size(&mut read, "batch", 16));
+    text.dim("batch", size(read, "batch", 16));
     text.dim("h", sides[0]);
     text.dim("w", sides[1]);
-    text.dim("in", size(&mut read, "in", 1));
+    text.dim("in", size(read, "in", 1));
     text.dim("kh", kernel);
     text.dim("kw", kernel);
     text.line(format!("input x[batch h w in], labels[batch] init:integers(0 {classes})"));
@@ -65,7 +65,7 @@ fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
             convolve(text, &dims, &from, &to, norm);
         });
         if let Some(pool) = pool.filter(|_| !last) {
-            halve(&mut read, &mut sides);
+            sides = sides.map(|side| side / 2);
             let smaller = [format!("h{}", i + 2), format!("w{}", i + 2)];
             for (name, size) in
                 [("ph", 2), ("pw", 2), (&*smaller[0], sides[0]), (&*smaller[1], sides[1])]
@@ -105,19 +105,22 @@ fn convolve(text: &mut Text, [h, w]: &[String; 2], from: &str, to: &str, norm: b
     }
 }
 
-/// The sides after pooling by two.
-fn halve(read: &mut Reader<'_, '_>, sides: &mut [u64; 2]) {
-    for (key, side) in ["h", "w"].into_iter().zip(sides.iter_mut()) {
-        if !side.is_multiple_of(2) {
-            let message = format!("Windows of 2 do not fit into a picture of {side} along `{key}`");
-            if read.get(key).is_some() {
-                refuse(read, key, &message, (*side / 2).max(1) * 2);
-            } else if let Some(option) = read.get("pool") {
-                read.report(Diagnostic::error(Code::BadOption, option.span, message));
-            }
+/// Whether a picture can be halved so often.
+fn halves(read: &mut Reader<'_, '_>, sides: [u64; 2], times: usize) -> bool {
+    let parts = 1 << times;
+    let wrong = ["h", "w"].into_iter().zip(sides).filter(|(_, side)| !side.is_multiple_of(parts));
+    let wrong: Vec<(&str, u64)> = wrong.collect();
+    for &(key, side) in &wrong {
+        let message = format!(
+            "Pooling halves a picture {times} times: `{key}` is a multiple of {parts}, not {side}"
+        );
+        if read.get(key).is_some() {
+            refuse(read, key, &message, side.next_multiple_of(parts));
+        } else if let Some(option) = read.get("pool") {
+            read.report(Diagnostic::error(Code::BadOption, option.span, message));
         }
-        *side = (*side / 2).max(1);
     }
+    wrong.is_empty()
 }
 
 fn channels(read: &mut Reader<'_, '_>) -> Vec<u64> {

@@ -11,22 +11,19 @@ use super::feed_forward::{self, logits, losses};
 use super::positions::Sequence;
 use super::settings::{COMMON, Settings, View, rate};
 use super::text::{Text, number};
-use crate::diag::Diagnostic;
 use crate::graph::options::Reader;
-use crate::spec::ast::Opt;
 
 pub(super) const PRESET: Preset = Preset {
     name: "encoder",
     about: "An encoder that guesses masked tokens: attention in both directions.",
     options: "batch:8 length:16 vocab:64 d_model:32 heads:4 d_kv:8 d_ff:128 layers:2 mask_rate:0.15",
+    known: &[COMMON, &["mask_rate"]],
     expand,
 };
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let known = [COMMON, &["mask_rate"]].concat();
-    let mut read = Reader::new("encoder", options, &known, diagnostics);
-    let s = Settings::read(&mut read, View::Full);
-    let mask_rate = rate(&mut read, "mask_rate").unwrap_or(0.15);
+fn expand(read: &mut Reader<'_, '_>) -> String {
+    let s = Settings::read(read, View::Full);
+    let mask_rate = rate(read, "mask_rate").unwrap_or(0.15);
     let sequence = Sequence {
         prefix: "",
         length: "length",

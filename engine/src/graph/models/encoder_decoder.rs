@@ -11,21 +11,18 @@ use super::positions::Sequence;
 use super::settings::{COMMON, Settings, View};
 use super::text::Text;
 use super::{MAX_SIZE, Preset};
-use crate::diag::Diagnostic;
 use crate::graph::options::Reader;
-use crate::spec::ast::Opt;
 
 pub(super) const PRESET: Preset = Preset {
     name: "encoder_decoder",
     about: "A Transformer for translation: an encoder, and a decoder that attends to it.",
     options: "batch:8 source_length:16 length:16 vocab:64 d_model:32 heads:4 d_kv:8 d_ff:128 layers:2",
+    known: &[COMMON, &["source_length"]],
     expand,
 };
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let known = [COMMON, &["source_length"]].concat();
-    let mut read = Reader::new("encoder_decoder", options, &known, diagnostics);
-    let s = Settings::read(&mut read, View::Causal);
+fn expand(read: &mut Reader<'_, '_>) -> String {
+    let s = Settings::read(read, View::Causal);
     let source_length = read.whole("source_length", 1, MAX_SIZE).unwrap_or(s.length);
     let source = Sequence {
         prefix: "source_",

@@ -20,7 +20,6 @@ use crate::graph::options::Reader;
 /// Options of experts.
 pub(super) const OPTIONS: &[&str] = &[
     "experts",
-    "expert_every",
     "expert_hidden",
     "gating",
     "capacity_factor",
@@ -119,6 +118,7 @@ impl Experts {
             threshold: read.positive("threshold").unwrap_or(0.2),
         };
         if experts.is_none() {
+            idle(read, &["expert_every"], "without experts");
             idle(read, &OPTIONS[1..], "without experts");
             return None;
         }

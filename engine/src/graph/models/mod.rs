@@ -17,6 +17,7 @@ mod moe;
 mod convnet;
 
 use crate::diag::{Code, Diagnostic, Hint, nearest};
+use crate::graph::options::Reader;
 use crate::spec::ast::{Ident, Opt};
 
 /// A preset: its name, what it is, and the text it stands for.
@@ -28,7 +29,9 @@ pub struct Preset {
     pub about: &'static str,
     /// The options it takes, with their defaults.
     pub options: &'static str,
-    expand: fn(&[Opt], &mut Vec<Diagnostic>) -> String,
+    /// All options that it reads.
+    known: &'static [&'static [&'static str]],
+    expand: fn(&mut Reader<'_, '_>) -> String,
 }
 
 /// All presets.
@@ -49,7 +52,8 @@ pub fn expand(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<String> {
     if let Some(found) = PRESETS.iter().find(|p| p.name == preset.text) {
-        return Some((found.expand)(options, diagnostics));
+        let mut read = Reader::new(found.name, options, &found.known.concat(), diagnostics);
+        return Some((found.expand)(&mut read));
     }
     let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
     let mut d = Diagnostic::error(
@@ -62,6 +66,12 @@ pub fn expand(
     }
     diagnostics.push(d);
     None
+}
+
+/// Whether a preset has an option of this name.
+pub fn takes(preset: &str, option: &str) -> bool {
+    let found = PRESETS.iter().find(|p| p.name == preset);
+    found.is_some_and(|p| p.known.iter().any(|list| list.contains(&option)))
 }
 
 /// The largest size a dimension may have.

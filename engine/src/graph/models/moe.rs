@@ -4,28 +4,23 @@ use super::experts::{self, Experts};
 use super::settings::ACTIVATIONS;
 use super::text::Text;
 use super::{MAX_SIZE, Preset};
-use crate::diag::Diagnostic;
 use crate::graph::options::{DTYPES, Reader};
-use crate::spec::ast::Opt;
 
 pub(super) const PRESET: Preset = Preset {
     name: "moe",
     about: "One layer of a mixture of experts: gating, capacity, and the way there and back.",
     options: "batch:8 length:8 d_model:16 experts:4 expert_hidden:64 gating:top2 capacity_factor:1.25 min_capacity:4",
+    known: &[&["batch", "length", "d_model", "ffn", "dtype"], experts::OPTIONS],
     expand,
 };
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let own: Vec<&str> =
-        experts::OPTIONS.iter().copied().filter(|o| *o != "expert_every").collect();
-    let known = [&["batch", "length", "d_model", "ffn", "dtype"], own.as_slice()].concat();
-    let mut read = Reader::new("moe", options, &known, diagnostics);
+fn expand(read: &mut Reader<'_, '_>) -> String {
     let batch = read.whole("batch", 1, MAX_SIZE).unwrap_or(8);
     let length = read.whole("length", 1, MAX_SIZE).unwrap_or(8);
     let d_model = read.whole("d_model", 1, MAX_SIZE).unwrap_or(16);
     let ffn = read.choice("ffn", ACTIVATIONS).unwrap_or(ACTIVATIONS[0].1);
     read.choice("dtype", DTYPES);
-    let Some(experts) = Experts::read(&mut read, (batch, length), 4 * d_model, Some(4)) else {
+    let Some(experts) = Experts::read(read, (batch, length), 4 * d_model, Some(4)) else {
         return String::new();
     };
     let mut text = Text::default();

@@ -11,24 +11,21 @@ use super::feed_forward::{self, logits, losses};
 use super::positions::Sequence;
 use super::settings::{COMMON, Settings, View, refuse};
 use super::text::Text;
-use crate::diag::Diagnostic;
 use crate::graph::options::{Reader, SWITCH};
-use crate::spec::ast::Opt;
 
 pub(super) const PRESET: Preset = Preset {
     name: "transformer",
     about: "A decoder language model: causal attention and feed-forward layers, or experts.",
     options: "batch:8 length:16 vocab:64 d_model:32 heads:4 d_kv:8 d_ff:128 layers:2 attention:causal positions:learned norm:rms ffn:relu",
+    known: &[COMMON, &["inputs", "sequence_parallel", "expert_every"], experts::OPTIONS],
     expand,
 };
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let known = [COMMON, &["inputs", "sequence_parallel"], experts::OPTIONS].concat();
-    let mut read = Reader::new("transformer", options, &known, diagnostics);
-    let mut s = Settings::read(&mut read, View::Causal);
+fn expand(read: &mut Reader<'_, '_>) -> String {
+    let mut s = Settings::read(read, View::Causal);
     let given = [("shifted", false), ("given", true)];
     let given = read.choice("inputs", &given).unwrap_or(false);
-    s.experts = Experts::read(&mut read, (s.batch, s.length), s.d_ff, None);
+    s.experts = Experts::read(read, (s.batch, s.length), s.d_ff, None);
     if let Some(experts) = &mut s.experts
         && !s.layers.is_multiple_of(experts.every)
     {
@@ -37,7 +34,7 @@ fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
             s.layers, experts.every
         );
         let divisor = (1..=experts.every).rev().find(|k| s.layers.is_multiple_of(*k));
-        refuse(&mut read, "expert_every", &message, divisor.unwrap_or(1));
+        refuse(read, "expert_every", &message, divisor.unwrap_or(1));
         experts.every = 1;
     }
     let causal = s.view != View::Full;
