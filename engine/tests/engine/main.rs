@@ -11,6 +11,7 @@ mod common;
 mod random;
 mod driver;
 
+mod attention;
 mod equality;
 mod experts;
 mod golden;
