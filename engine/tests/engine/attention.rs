@@ -27,8 +27,8 @@ fn relative_positions_are_t5s_buckets() {
         let mut driver = Driver::<f64>::new(&text, &["bucket"]);
         driver.step();
         let found = driver.value("bucket");
-        for (k, &found) in found.iter().enumerate() {
-            let (query, memory) = ((k / 40) as i64, (k % 40) as i64);
+        for (k, &found) in (0..).zip(&found) {
+            let (query, memory) = (k / 40, k % 40);
             let expected = bucket(query, memory, 16, 30.0, causal);
             assert_eq!(found as i64, expected, "{preset}: {query} looks at {memory}");
         }
