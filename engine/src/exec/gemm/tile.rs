@@ -6,7 +6,7 @@
 //! registers; WebAssembly's 128-bit registers hold 4×8. The order of additions is that of k
 //! everywhere.
 //!
-//! The only file of the engine with `unsafe` code: arrays seen as registers, prefetches, and calls of code that
+//! The only file of the engine with `unsafe` code: arrays seen as registers, and calls of code that
 //! needs a CPU feature that was found.
 
 #![allow(unsafe_code, reason = "registers and CPU features; each place says why it is sound")]
@@ -77,12 +77,9 @@ mod x86 {
                 #[target_feature(enable = "avx2,fma")]
                 fn tile(a: &[$t], b: &[$t], c: &mut [$t], stride: usize, first: bool) {
                     for row in c.chunks(stride) {
-                        // SAFETY: a hint that reads nothing.
-                        unsafe {
-                            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
-                                row.as_ptr().cast(),
-                            )
-                        };
+                        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                            row.as_ptr().cast(),
+                        );
                     }
                     let mut sums = [[$zero(); 2]; 6];
                     for (a, b) in a.chunks_exact(6).zip(b.chunks_exact(2 * $lanes)) {
