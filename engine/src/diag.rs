@@ -80,6 +80,12 @@ impl Hint {
     pub fn edit(text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         Self { text: text.into(), edit: Some(TextEdit { span, replacement: replacement.into() }) }
     }
+
+    /// The size of a dimension, written where its size stands, or added where it would.
+    pub fn size(place: Span, dim: &str, size: u64) -> Self {
+        let gap = if place.start == place.end { " " } else { "" };
+        Self::edit(format!("Set `{dim}` to {size}."), place, format!("{gap}{dim}:{size}"))
+    }
 }
 
 /// One thing wrong in a study.

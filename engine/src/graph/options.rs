@@ -141,7 +141,8 @@ pub const DTYPES: &[(&str, Dtype)] = &[("f32", Dtype::F32), ("f64", Dtype::F64)]
 
 /// Reads the `init:` of a declaration.
 pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<Init> {
-    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
+    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), integers(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
+    let whole = |n: f64| n.fract() == 0.0 && n.abs() <= 1e15;
     let numbers = |args: &[OptValue]| -> Option<Vec<f64>> {
         let finite = |a: &OptValue| match a {
             OptValue::Number(n) if n.is_finite() => Some(*n),
@@ -165,6 +166,9 @@ pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> O
             ("uniform", Some([bound])) => Some(Init::Uniform { low: -bound, high: *bound }),
             ("uniform", Some([low, high])) if low <= high => {
                 Some(Init::Uniform { low: *low, high: *high })
+            }
+            ("integers", Some([low, high])) if whole(*low) && whole(*high) && low < high => {
+                Some(Init::Integers { low: *low as i64, high: *high as i64 })
             }
             ("values", Some(values)) if values.len() as u64 == elements => {
                 Some(Init::Values(values.to_vec()))

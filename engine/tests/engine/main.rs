@@ -12,10 +12,14 @@ mod random;
 mod driver;
 
 mod equality;
+mod experts;
 mod golden;
 mod gradients;
 mod laws;
+mod megatron;
 mod meshtf;
+mod models;
 mod optimizers;
 mod schedules;
+mod transformer;
 mod two_layer;

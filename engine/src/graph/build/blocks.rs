@@ -44,6 +44,8 @@ impl Scopes {
 impl Builder<'_> {
     pub(super) fn block(&mut self, name: &Ident, options: &[Opt], body: &[Item]) {
         let mut read = Reader::new("block", options, &["times"], self.diagnostics);
+        // Without `times` a block is a room for names, not a list of one.
+        let read_times = read.get("times");
         let times = read.whole("times", 1, 10_000).unwrap_or(1);
         let prefix = self.prefix.clone();
         if !self.blocks.insert(format!("{prefix}{}", name.text)) {
@@ -56,7 +58,10 @@ impl Builder<'_> {
             return;
         }
         for i in 0..times {
-            self.prefix = format!("{prefix}{}.{i}.", name.text);
+            self.prefix = match read_times {
+                Some(_) => format!("{prefix}{}.{i}.", name.text),
+                None => format!("{prefix}{}.", name.text),
+            };
             let before = self.diagnostics.len();
             self.names.open();
             self.items(body);

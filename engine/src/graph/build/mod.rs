@@ -181,11 +181,16 @@ impl<'d> Builder<'d> {
     }
 
     /// A dimension of a preset; its size belongs into the `model` line, not into `dims`.
-    fn preset_dimension(&mut self, preset: &Ident, pair: &Pair, span: Span) {
+    /// One that the line does not mention gets it at the line's end, if the preset takes it there.
+    fn preset_dimension(&mut self, preset: &Ident, options: &[Opt], pair: &Pair, span: Span) {
         let name = &pair.name.text;
+        let takes = models::takes(&preset.text, name);
         if let Some(&elsewhere) = self.built.dim_spans.get(name) {
-            let message =
-                format!("`{name}` gets its size in the model line: {} {name}:8", preset.text);
+            let message = if takes {
+                format!("`{name}` gets its size in the model line: {} {name}:8", preset.text)
+            } else {
+                format!("`{name}` gets its size from the model line")
+            };
             self.diagnostics.push(
                 Diagnostic::error(Code::Duplicate, elsewhere, message).hint(Hint::edit(
                     "Remove this one.",
@@ -195,8 +200,12 @@ impl<'d> Builder<'d> {
             );
             return;
         }
-        self.origin = Some(span);
+        let own = options.iter().find(|o| o.key.text == *name);
+        self.origin = Some(own.map_or(Span::new(span.end, span.end), |o| o.span));
         self.dimension(name, pair.size, pair.span);
+        if own.is_none() && !takes {
+            self.built.dim_spans.remove(name);
+        }
     }
 
     fn items(&mut self, items: &[Item]) {
@@ -235,8 +244,7 @@ impl<'d> Builder<'d> {
         for item in &spec.items {
             if let Stmt::Dims(pairs) = &item.stmt {
                 for pair in pairs {
-                    let own = options.iter().find(|o| o.key.text == pair.name.text);
-                    self.preset_dimension(preset, pair, own.map_or(span, |o| o.span));
+                    self.preset_dimension(preset, options, pair, span);
                 }
             }
         }
