@@ -238,7 +238,7 @@ impl Study {
             | Op::Scatter(_)
             | Op::TopK { .. }
             | Op::Cumsum(..)
-            | Op::Noise(_)
+            | Op::Noise(..)
             | Op::StopGradient => n.phase != Phase::Update || n.is_named,
         });
         shown
