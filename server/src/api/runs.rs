@@ -1,6 +1,6 @@
 //! `/runs`: what trains on the server.
 
-use super::extract::{Ask, StudyBody};
+use super::extract::{Ask, At, StudyBody};
 use crate::convert;
 use crate::jobs::prepare::{NotReady, Source, prepare};
 use crate::jobs::train;
@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::state::State;
 use crate::store::runs::NewRun;
 use axum::Json;
-use axum::extract::{self, Path};
+use axum::extract;
 use axum::http::{HeaderName, StatusCode, header};
 use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
     }
     if state.store().count_runs(RunState::Queued)? >= MAX_QUEUED {
         let detail = format!("{MAX_QUEUED} runs wait already; cancel some, or try again later.");
-        return Err(Problem::Busy(detail));
+        return Err(Problem::Busy { detail, seconds: 60 });
     }
     let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
     let run = state.store().add_run(&NewRun {
@@ -90,7 +90,7 @@ pub async fn list(
     let app = state.clone();
     let limit = page.limit.unwrap_or(LIST).min(10 * LIST);
     let find = move || Ok(RunList { runs: app.store().runs(limit, page.before.as_deref())? });
-    state.desk().call(find).await.map(Json)
+    state.window().call(find).await.map(Json)
 }
 
 /// A run.
@@ -99,10 +99,10 @@ pub async fn list(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn get(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<Json<Run>, Problem> {
     let app = state.clone();
-    state.desk().call(move || find(&app, &id)).await.map(Json)
+    state.window().call(move || find(&app, &id)).await.map(Json)
 }
 
 /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
@@ -112,7 +112,7 @@ pub async fn get(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn cancel(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<Json<Run>, Problem> {
     let app = state.clone();
     let cancel = move || {
@@ -120,7 +120,7 @@ pub async fn cancel(
         app.queue().cancel(&id)?;
         find(&app, &id)
     };
-    state.desk().call(cancel).await.map(Json)
+    state.window().call(cancel).await.map(Json)
 }
 
 /// Removes a run that is over, with its events.
@@ -130,7 +130,7 @@ pub async fn cancel(
         (status = 409, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn remove(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<StatusCode, Problem> {
     let app = state.clone();
     let remove = move || {
@@ -141,7 +141,7 @@ pub async fn remove(
         let state = run.state.name();
         Err(Problem::Conflict(format!("The run is {state}; cancel it before you remove it.")))
     };
-    state.desk().call(remove).await
+    state.window().call(remove).await
 }
 
 /// The run with this id.

@@ -9,6 +9,7 @@ mod events;
 mod data;
 mod pictures;
 mod guard;
+mod busy;
 mod api;
 mod cli;
 mod serve;
