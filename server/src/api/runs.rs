@@ -2,7 +2,7 @@
 
 use super::extract::{Ask, At, StudyBody};
 use crate::convert;
-use crate::jobs::prepare::{NotReady, Source, prepare};
+use crate::jobs::prepare::{NotReady, Source, Wishes, prepare};
 use crate::jobs::train;
 use crate::problem::Problem;
 use crate::state::State;
@@ -10,6 +10,7 @@ use crate::store::runs::NewRun;
 use axum::Json;
 use axum::extract;
 use axum::http::{HeaderName, StatusCode, header};
+use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState};
 use serde::Deserialize;
 
@@ -33,21 +34,24 @@ pub async fn create(
     StudyBody(request): StudyBody<RunRequest>,
 ) -> Result<(StatusCode, [(HeaderName, String); 1], Json<Run>), Problem> {
     let app = state.clone();
-    let run = state.desk().call(move || add(&app, request)).await?;
+    let run = state.desk().call(move || add(&app, &request)).await?;
     let place = format!("/api/v1/runs/{}", run.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(run)))
 }
 
-fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
+fn add(state: &State, request: &RunRequest) -> Result<Run, Problem> {
     let limits = state.config().limits;
-    let text = match &request.data {
+    // What is wrong is said about the text that was sent.
+    let (text, change) = match &request.data {
         Some(data) => convert::with_data(&request.text, data),
-        None => request.text,
+        None => (request.text.clone(), None),
     };
+    let said =
+        |list: &[Diagnostic]| convert::diagnostics_before(&request.text, change.as_ref(), list);
     let source = Source::Catalog(Some(state.store()));
-    let ready = prepare(&text, source, limits.memory).map_err(|e| match e {
-        NotReady::Study(list) => Problem::BadStudy(convert::diagnostics(&text, &list)),
-        NotReady::Memory(d) => Problem::TooMuchMemory(convert::diagnostics(&text, &[d])),
+    let ready = prepare(&text, source, Wishes::within(limits.memory)).map_err(|e| match e {
+        NotReady::Study(list) => Problem::BadStudy(said(&list)),
+        NotReady::Memory(d) => Problem::TooMuchMemory(said(&[d])),
         NotReady::Store(e) => e.into(),
     })?;
     let steps = train::steps(&ready.study, request.steps);

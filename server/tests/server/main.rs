@@ -12,4 +12,5 @@ mod guard;
 mod busy;
 mod api;
 mod cli;
+mod cli_run;
 mod serve;
