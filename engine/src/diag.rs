@@ -80,6 +80,12 @@ impl Hint {
     pub fn edit(text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         Self { text: text.into(), edit: Some(TextEdit { span, replacement: replacement.into() }) }
     }
+
+    /// The size of a dimension, written where its size stands, or added where it would.
+    pub fn size(place: Span, dim: &str, size: u64) -> Self {
+        let gap = if place.start == place.end { " " } else { "" };
+        Self::edit(format!("Set `{dim}` to {size}."), place, format!("{gap}{dim}:{size}"))
+    }
 }
 
 /// One thing wrong in a study.
@@ -144,10 +150,14 @@ pub fn place(text: &str, offset: u32) -> Place {
     }
 }
 
+/// The most names that are compared with one.
+const MAX_KNOWN: usize = 4000;
+
 /// The names nearest to `name` by edit distance, for "did you mean".
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
+        .take(MAX_KNOWN)
         .map(|k| (edit_distance(name, k), k))
         .filter(|&(d, k)| d <= (k.chars().count().max(name.chars().count()) / 2).max(1))
         .min_by_key(|&(d, _)| d)

@@ -169,12 +169,7 @@ impl Problems<'_> {
         let mut d = Diagnostic::error(Code::NotDivisible, span, message);
         if let Some(&place) = self.places.dims.get(&*dim.name) {
             for size in [above, below].into_iter().filter(|&s| s > 0) {
-                let replacement = format!("{}:{size}", dim.name);
-                d = d.hint(Hint::edit(
-                    format!("Set `{}` to {size}.", dim.name),
-                    place,
-                    replacement,
-                ));
+                d = d.hint(Hint::size(place, &dim.name, size));
             }
         }
         d.hint(Hint::edit(format!("Leave `{}` whole.", dim.name), span, ""))

@@ -4,7 +4,7 @@
 //! their layouts as far as these can be known, and the reasons why there is no Program.
 
 use crate::cost::symbolic::Formulas;
-use crate::cost::tally::{Tally, Totals};
+use crate::cost::tally::{Moved, Tally, Totals};
 use crate::data::wiring::{self, Wiring};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
@@ -261,14 +261,14 @@ impl Study {
                         let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
                         program.unwrap_or_default().iter().map(|p| p.0).collect()
                     });
-                let elements: u64 = slice_shape.iter().product();
+                let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
                     role: node.role,
                     shape: node.shape.clone(),
                     layout,
                     partial,
-                    bytes_per_processor: elements * graph.dtype.bytes(),
+                    bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
@@ -291,9 +291,13 @@ impl Study {
     /// Every collective of one step, in order of execution.
     pub fn collectives(&self) -> Vec<CollectiveInfo> {
         let (Some(program), Some(tally)) = (&self.program, &self.tally) else { return Vec::new() };
-        let info = |moved: &crate::cost::tally::Moved| {
+        let info = |moved: &Moved| {
             let step = &program.steps[moved.step];
             let Work::Collective(collective) = &step.work else { return None };
+            // Along a mesh dimension of one processor there is nobody to speak with.
+            if program.mesh.group_size(&collective.axes) < 2 {
+                return None;
+            }
             let why = why(program, &self.built.graph, &self.rules, step)?;
             let name = |v: &ValueId| Name::clone(&program.values[*v].name);
             Some(CollectiveInfo {

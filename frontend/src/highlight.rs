@@ -1,4 +1,5 @@
-//! The study text as coloured lines of HTML for the editor's backdrop.
+//! The study text as coloured lines of HTML for the editor's backdrop, line by line, so that only
+//! lines that changed are made anew.
 //!
 //! Colours come from a small scanner of its own: it must keep every character where the textarea
 //! shows it, also in text that cannot be parsed. Diagnostics underline their span; every line
@@ -11,8 +12,28 @@ const STATEMENTS: [&str; 11] = [
     "hardware",
 ];
 
-/// The text as HTML: one `div.line` per line.
-pub fn html(text: &str, diagnostics: &[Diagnostic]) -> String {
+/// One line of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Line {
+    /// The worst that is wrong in it.
+    mark: Option<Severity>,
+    /// Its words in their inks.
+    pub html: String,
+}
+
+impl Line {
+    /// Its classes.
+    pub const fn class(&self) -> &'static str {
+        match self.mark {
+            None => "line",
+            Some(Severity::Error) => "line has-error",
+            Some(Severity::Warning) => "line has-warning",
+        }
+    }
+}
+
+/// The lines of the text.
+pub fn lines(text: &str, diagnostics: &[Diagnostic]) -> Vec<Line> {
     let classes = classes(text);
     let mut marks: Vec<Option<Severity>> = vec![None; text.len() + 1];
     let mut worst: Vec<Option<Severity>> = vec![None; text.matches('\n').count() + 1];
@@ -26,21 +47,14 @@ pub fn html(text: &str, diagnostics: &[Diagnostic]) -> String {
             *m = Some(m.map_or(d.severity, |s| s.min(d.severity)));
         }
     }
-    let mut out = String::with_capacity(text.len() * 3);
     let mut at = 0;
-    for (i, line) in text.split('\n').enumerate() {
-        let mark = worst[i].map_or("", |s| match s {
-            Severity::Error => " has-error",
-            Severity::Warning => " has-warning",
-        });
-        out.push_str("<div class=\"line");
-        out.push_str(mark);
-        out.push_str("\">");
-        line_html(&mut out, line, &classes[at..], &marks[at..]);
-        out.push_str("</div>");
+    let inked = text.split('\n').zip(worst).map(|(line, mark)| {
+        let mut html = String::with_capacity(line.len() * 3);
+        line_html(&mut html, line, &classes[at..], &marks[at..]);
         at += line.len() + 1;
-    }
-    out
+        Line { mark, html }
+    });
+    inked.collect()
 }
 
 fn line_html(out: &mut String, line: &str, classes: &[Ink], marks: &[Option<Severity>]) {
@@ -57,7 +71,7 @@ fn line_html(out: &mut String, line: &str, classes: &[Ink], marks: &[Option<Seve
             out.push_str("\">");
             open = Some(style);
         }
-        push_escaped(out, c);
+        push_char(out, c);
     }
     if open.is_some() {
         out.push_str("</span>");
@@ -83,7 +97,7 @@ const fn underline(mark: Option<Severity>) -> &'static str {
     }
 }
 
-fn push_escaped(out: &mut String, c: char) {
+fn push_char(out: &mut String, c: char) {
     match c {
         '&' => out.push_str("&amp;"),
         '<' => out.push_str("&lt;"),
@@ -93,13 +107,9 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// The text with the characters that HTML reserves replaced.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        push_escaped(&mut out, c);
-    }
-    out
+/// Adds the text with the characters that HTML reserves replaced.
+pub fn push_escaped(out: &mut String, text: &str) {
+    text.chars().for_each(|c| push_char(out, c));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +203,11 @@ fn word_length(text: &str) -> usize {
 mod tests {
     use super::*;
     use meshwork_engine::diag::{Code, Span};
+
+    fn html(text: &str, diagnostics: &[Diagnostic]) -> String {
+        let whole = |l: &Line| format!("<div class=\"{}\">{}</div>", l.class(), l.html);
+        lines(text, diagnostics).iter().map(whole).collect()
+    }
 
     fn plain(html: &str) -> String {
         let mut out = String::new();

@@ -22,6 +22,7 @@ pub mod widgets;
 pub mod chart;
 pub mod what_if;
 pub mod pick;
+pub mod sight;
 pub mod api;
 pub mod worker;
 pub mod run_client;

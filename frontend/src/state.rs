@@ -3,6 +3,7 @@
 
 use crate::history::Document;
 use leptos::prelude::*;
+use meshwork_engine::cost::tally::Totals;
 use meshwork_engine::diag::Code;
 use meshwork_engine::layout::dims::Dimension;
 use meshwork_engine::spec::ast::Stmt;
@@ -126,8 +127,8 @@ pub struct Studio {
     pub dims: Memo<Vec<Dimension>>,
     /// Its collectives.
     pub collectives: Memo<Arc<[CollectiveInfo]>>,
-    /// The shown study on one processor, for comparison.
-    pub alone: Memo<Shared>,
+    /// What the shown study costs one processor that does everything alone, for comparison.
+    pub alone: Memo<Option<Totals>>,
 }
 
 impl Studio {
@@ -146,7 +147,12 @@ impl Studio {
         let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
         let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
         let collectives = Memo::new(move |_| shown.with(|s| Arc::from(s.study.collectives())));
-        let alone = Memo::new(move |_| shown.with(|s| Shared::new(s.study.alone())));
+        // clicks on mesh and layout leave it as it is
+        let model = Memo::new(move |_| shown.with(|s| without_layout(&s.study)));
+        let alone = Memo::new(move |_| {
+            model.track();
+            shown.with_untracked(|s| s.study.alone().totals())
+        });
         let view = RwSignal::new(view);
         Self { document, view, text, study, shown, tensors, dims, collectives, alone }
     }
@@ -201,6 +207,13 @@ fn is_broken(study: &Study) -> bool {
     };
     study.diagnostics().iter().any(|d| d.is_error() && !layout_only(d.code))
         || (study.tensors().is_empty() && has_statements(study))
+}
+
+/// The lines of a study that say nothing of mesh and layout.
+fn without_layout(study: &Study) -> String {
+    let items = study.spec().items.iter();
+    let kept = items.filter(|i| !matches!(i.stmt, Stmt::Mesh(_) | Stmt::Layout(_)));
+    kept.map(|i| i.span.of(study.text())).collect::<Vec<_>>().join("\n")
 }
 
 fn has_statements(study: &Study) -> bool {

@@ -54,22 +54,38 @@ fn write(key: &str, value: &str) {
     }
 }
 
-/// Gives the page the colours of the engine's palette: light ones, and dark ones where the theme
-/// is dark. They go into the style sheet, as first rules, so that they exist once.
+/// Gives the page the colours of the engine's palette, as the first rule of the style sheet, so
+/// that they exist once.
 pub fn paint() {
-    let (light, dark) = (LIGHT.variables(), DARK.variables());
-    let rules = [
-        format!(":root{{{light}}}"),
-        format!(
-            "@media (prefers-color-scheme: dark){{:root:not([data-theme=\"light\"]){{{dark}}}}}"
-        ),
-        format!(":root[data-theme=\"dark\"]{{{dark}}}"),
-    ];
     let sheet = window().document().and_then(|d| d.style_sheets().item(0));
     if let Some(sheet) = sheet.and_then(|s| s.dyn_into::<CssStyleSheet>().ok()) {
-        for (i, rule) in rules.iter().enumerate() {
-            // a rule that is well formed is not refused
-            drop(sheet.insert_rule_with_index(rule, i as u32));
-        }
+        // a rule that is well formed is not refused
+        drop(sheet.insert_rule_with_index(&palette(), 0));
+    }
+}
+
+/// `:root{--pic-paper:light-dark(#ffffff,#11161f);…}`: every colour for both themes.
+fn palette() -> String {
+    let (light, dark) = (LIGHT.variables(), DARK.variables());
+    let mut rule = ":root{".to_owned();
+    let names = light.split_terminator(';').zip(dark.split_terminator(';'));
+    for ((name, light), (_, dark)) in
+        names.filter_map(|(light, dark)| Some((light.split_once(':')?, dark.split_once(':')?)))
+    {
+        rule.extend([name, ":light-dark(", light, ",", dark, ");"]);
+    }
+    rule + "}"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::palette;
+
+    #[test]
+    fn every_colour_of_the_palette_is_there_for_both_themes() {
+        let rule = palette();
+        assert!(rule.starts_with(":root{--pic-paper:light-dark(#"));
+        assert_eq!(rule.matches("light-dark(#").count(), rule.matches("--pic-").count());
+        assert_eq!(rule.matches(",#").count(), rule.matches("--pic-").count());
     }
 }

@@ -55,8 +55,9 @@ pub fn verdicts(studio: Studio) -> Signal<Verdicts> {
         if let Some(handle) = waiting.get_value() {
             handle.clear();
         }
-        // reasons against the layout as it stands do not wait
-        verdicts.set(standing(&shown.study));
+        // reasons against the layout as it stands do not wait; what was not possible a moment ago
+        // stays crossed out until it is judged again, so that crosses do not flicker
+        verdicts.update(|v| *v = meanwhile(&shown.study, v));
         let judge = move || verdicts.set(judged(&shown.study));
         waiting.set_value(set_timeout_with_handle(judge, SETTLE).ok());
     });
@@ -100,6 +101,18 @@ fn standing(study: &Study) -> Verdicts {
                 let cell = (rule.dim.to_string(), m.to_string());
                 out.entry(cell).or_insert_with(|| Verdict::Illegal(d.message.clone()));
             }
+        }
+    }
+    out
+}
+
+/// What can be said before anything was tried, given what was said about the study before.
+fn meanwhile(study: &Study, before: &Verdicts) -> Verdicts {
+    let mut out = standing(study);
+    for (cell, verdict) in before {
+        let is_off = !rule_of(study, &cell.0).contains(&cell.1);
+        if is_off && matches!(verdict, Verdict::Illegal(_)) {
+            out.entry(cell.clone()).or_insert_with(|| verdict.clone());
         }
     }
     out
@@ -159,6 +172,19 @@ mod tests {
         let verdicts = judged(&study);
         assert!(matches!(verdicts[&cell("hidden", "rows")], Verdict::Illegal(_)));
         assert!(matches!(verdicts[&cell("hidden", "cols")], Verdict::Legal(..)));
+    }
+
+    #[test]
+    fn crosses_stay_until_their_cells_are_judged_again() {
+        let text = "mesh rows:2 cols:2\nlayout batch:rows\nmodel two_layer batch:8 io:4 hidden:8\n";
+        let before = judged(&Study::new(text));
+        let after = meanwhile(&Study::new(&edit::set_rule(text, "batch", &[])), &before);
+        let crossed = |v: &Verdicts| v.get(&cell("hidden", "rows")).cloned();
+        assert_eq!(crossed(&after), crossed(&before));
+        assert!(!after.contains_key(&cell("hidden", "cols")));
+        let clicked = Study::new(&edit::set_rule(text, "hidden", &["rows".to_owned()]));
+        let words = meanwhile(&clicked, &before)[&cell("hidden", "rows")].words();
+        assert!(!words.starts_with("Not possible"), "{words}");
     }
 
     #[test]

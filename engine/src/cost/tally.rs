@@ -52,12 +52,13 @@ pub struct Tally {
 impl Tally {
     /// The costs of a Program.
     pub fn of(program: &Program) -> Self {
-        let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
-        let mut counter = Counter { program, held, flops: 0, tally: Self::default() };
+        let held =
+            program.sources.iter().map(|&s| program.slice_bytes(s)).fold(0, u64::saturating_add);
+        let mut counter = Counter { program, held, flops: 0.0, tally: Self::default() };
         counter.tally.totals.peak_bytes_per_processor = held;
         let Ok(()) = run(program, Phase::Update, &mut counter);
         let mut tally = counter.tally;
-        tally.totals.flops_per_processor = counter.flops as f64;
+        tally.totals.flops_per_processor = counter.flops;
         tally
     }
 
@@ -70,14 +71,14 @@ impl Tally {
 struct Counter<'p> {
     program: &'p Program,
     held: u64,
-    flops: u64,
+    flops: f64,
     tally: Tally,
 }
 
 impl Counter<'_> {
     fn hold(&mut self, output: Option<ValueId>) {
         if let Some(output) = output {
-            self.held += self.program.slice_bytes(output);
+            self.held = self.held.saturating_add(self.program.slice_bytes(output));
         }
         let peak = &mut self.tally.totals.peak_bytes_per_processor;
         *peak = (*peak).max(self.held);
@@ -89,7 +90,7 @@ impl MeshImpl for Counter<'_> {
     type Error = Infallible;
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
-        self.flops += self.program.flops(step);
+        self.flops += self.program.flops(step) as f64;
         self.hold(step.output);
         Ok(())
     }
@@ -127,7 +128,7 @@ impl MeshImpl for Counter<'_> {
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
-        self.held -= self.program.slice_bytes(value);
+        self.held = self.held.saturating_sub(self.program.slice_bytes(value));
         self.hold(None);
         Ok(())
     }

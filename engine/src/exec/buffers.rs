@@ -12,9 +12,15 @@ pub struct Buffer<T>(pub Vec<T>);
 pub type Slice<T> = Arc<Buffer<T>>;
 
 /// Buffers no slice uses at present, by length.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Buffers<T> {
     free: BTreeMap<usize, Vec<Vec<T>>>,
+}
+
+impl<T> Default for Buffers<T> {
+    fn default() -> Self {
+        Self { free: BTreeMap::new() }
+    }
 }
 
 impl<T: Number> Buffers<T> {

@@ -3,11 +3,14 @@
 //! Dimensions fall into four groups: *batch* (in both inputs and the output), *rows* (first input
 //! and output), *columns* (second input and output) and *summed* (not in the output). The output
 //! is then, per batch position, one matrix product [rows × summed]·[summed × columns]. An input
-//! whose groups do not lie at one stride each is packed first; an output stored in another order
+//! whose groups do not lie at one stride each is copied first; an output stored in another order
 //! is computed in group order and permuted.
 //!
-//! Output tiles are fixed by shape, never by thread count, and a sum is never split.
+//! Large products are blocked (`gemm`), the right sides packed once for all who multiply with them;
+//! small and thin ones are not worth the packing. Output tiles are fixed by shape, never by thread
+//! count, and a sum is never split.
 
+use super::gemm::{self, Matrix, SUM_BLOCK};
 use super::number::Number;
 use super::strides::{Local, merge, offset};
 use crate::layout::dims::Name;
@@ -19,6 +22,11 @@ use std::borrow::Cow;
 const TILE_ROWS: usize = 128;
 /// Multiplications that make a tile of its own worth while.
 const TILE_WORK: usize = 1 << 16;
+
+/// Multiplications from which packing pays.
+const BLOCKED_WORK: usize = 1 << 12;
+/// Rows from which it does.
+const BLOCKED_ROWS: usize = 4;
 
 /// How one einsum is computed; the same on every processor.
 #[derive(Debug, Clone)]
@@ -107,10 +115,49 @@ impl EinsumPlan {
         rows.max(1) * self.columns
     }
 
-    /// Inputs in matrix form, packed where they must be.
-    pub fn prepare<'x, T: Number>(&self, a: &'x [T], b: &'x [T]) -> (Cow<'x, [T]>, Cow<'x, [T]>) {
-        let (a, b) = if self.swapped { (b, a) } else { (a, b) };
-        (self.left.pack(a), self.right.pack(b))
+    /// The left and the right input.
+    pub const fn sides<'x, T>(&self, a: &'x [T], b: &'x [T]) -> (&'x [T], &'x [T]) {
+        if self.swapped { (b, a) } else { (a, b) }
+    }
+
+    /// The left input in matrix form, copied where it must be.
+    pub fn left<'x, T: Number>(&self, left: &'x [T]) -> Cow<'x, [T]> {
+        self.left.pack(left)
+    }
+
+    /// The right input in matrix form, copied where it must be.
+    pub fn right<'x, T: Number>(&self, right: &'x [T]) -> Cow<'x, [T]> {
+        self.right.pack(right)
+    }
+
+    /// Whether the product is blocked, so that right sides are packed into panels.
+    pub const fn is_blocked(&self) -> bool {
+        self.rows >= BLOCKED_ROWS && self.rows * self.columns * self.summed >= BLOCKED_WORK
+    }
+
+    /// Numbers in the panels of a right side.
+    pub const fn panel_elements<T: Number>(&self) -> usize {
+        self.batch * gemm::panel_elements::<T>(self.summed, self.columns)
+    }
+
+    /// Cuts panels into parts that can be packed independently, each with its batch position and
+    /// its first summed element.
+    pub fn panel_parts<'o, T: Number>(&self, out: &'o mut [T]) -> Vec<(usize, usize, &'o mut [T])> {
+        let padded = self.columns.next_multiple_of(T::COLUMNS);
+        let mut parts = Vec::new();
+        for (batch, matrix) in out.chunks_mut((self.summed * padded).max(1)).enumerate() {
+            for (i, part) in matrix.chunks_mut(SUM_BLOCK * padded).enumerate() {
+                parts.push((batch, i * SUM_BLOCK, part));
+            }
+        }
+        parts
+    }
+
+    /// Packs one part of the panels.
+    pub fn pack_part<T: Number>(&self, right: &[T], (batch, sum): (usize, usize), part: &mut [T]) {
+        let (at, row, column) = self.right.matrix(batch, self.summed * self.columns);
+        let sums = sum..self.summed.min(sum + SUM_BLOCK);
+        T::pack_right(Matrix { data: right, at, row, column }, sums, self.columns, part);
     }
 
     /// Cuts an output into tiles that can be computed independently, each with its first element.
@@ -136,17 +183,26 @@ impl EinsumPlan {
         self.batch * self.rows * self.columns
     }
 
-    /// Computes one tile, `part` of the output in group order beginning at element `start`.
+    /// Computes one tile, `part` of the output in group order beginning at element `start`; `right`
+    /// are panels where the product is blocked.
     pub fn compute<T: Number>(&self, left: &[T], right: &[T], start: usize, part: &mut [T]) {
         let matrix = self.rows * self.columns;
         let batch = start / matrix;
         let first_row = start % matrix / self.columns;
+        let (at, row, column) = self.left.matrix(batch, self.rows * self.summed);
+        let at = at + first_row * row;
+        if self.is_blocked() {
+            let size = gemm::panel_elements::<T>(self.summed, self.columns);
+            let panels = &right[batch * size..(batch + 1) * size];
+            let left = Matrix { data: left, at, row, column };
+            let shape = (self.summed, self.columns);
+            T::multiply(left, panels, shape, part);
+            return;
+        }
         let rows = part.len() / self.columns;
-        let (at, outer, inner) = self.left.matrix(batch, self.rows * self.summed);
-        let at = at + first_row * outer;
-        let (bt, b_outer, b_inner) = self.right.matrix(batch, self.summed * self.columns);
-        let a = view(left, at, (rows, self.summed), (outer, inner));
-        let b = view(right, bt, (self.summed, self.columns), (b_outer, b_inner));
+        let (bt, b_row, b_column) = self.right.matrix(batch, self.summed * self.columns);
+        let a = view(left, at, (rows, self.summed), (row, column));
+        let b = view(right, bt, (self.summed, self.columns), (b_row, b_column));
         let c = ArrayViewMut2::from_shape((rows, self.columns), part);
         if let (Some(a), Some(b), Ok(mut c)) = (a, b, c) {
             general_mat_mul(T::one(), &a, &b, T::zero(), &mut c);

@@ -17,6 +17,7 @@ use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
 use crate::spmd::program::{Program, Step};
 use crate::spmd::run::{MeshImpl, run};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -232,26 +233,56 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     fn einsum(&mut self, step: &Step, plan: &EinsumPlan, output: ValueId) {
         let (owner, first) = self.distinct(step, false);
+        let mut buffers = std::mem::take(&mut self.buffers);
         let mut results: Vec<Vec<T>> =
-            first.iter().map(|_| self.buffers.take(plan.elements())).collect();
-        let prepared: Vec<_> = first
+            first.iter().map(|_| buffers.take(plan.elements())).collect();
+        let sides: Vec<(&[T], &[T])> = first
             .iter()
             .map(|&p| {
                 let inputs = self.inputs(step, p);
-                plan.prepare(inputs[0], inputs[1])
+                plan.sides(inputs[0], inputs[1])
             })
             .collect();
-        let mut tasks = Vec::new();
-        for (out, (left, right)) in results.iter_mut().zip(&prepared) {
-            tasks.extend(
-                plan.tiles(out).into_iter().map(|(start, part)| (left, right, start, part)),
-            );
-        }
+        // A right side that several processors multiply with is packed once.
+        let mut rights: Vec<&[T]> = Vec::new();
+        let right_of: Vec<usize> = sides
+            .iter()
+            .map(|side| {
+                let same = rights.iter().position(|r| std::ptr::eq(*r, side.1));
+                same.unwrap_or_else(|| {
+                    rights.push(side.1);
+                    rights.len() - 1
+                })
+            })
+            .collect();
+        let lefts: Vec<Cow<'_, [T]>> = sides.iter().map(|side| plan.left(side.0)).collect();
+        let rights: Vec<Cow<'_, [T]>> = rights.iter().map(|r| plan.right(r)).collect();
         let operations = self.program.flops(step) * first.len() as u64;
+        let blocked = if plan.is_blocked() { rights.len() } else { 0 };
+        let mut panels: Vec<Vec<T>> =
+            (0..blocked).map(|_| buffers.take(plan.panel_elements::<T>())).collect();
+        let mut parts = Vec::new();
+        for (panels, right) in panels.iter_mut().zip(&rights) {
+            let of_right = plan.panel_parts(panels).into_iter();
+            parts.extend(of_right.map(|(batch, sum, part)| (right, batch, sum, part)));
+        }
+        self.spread(operations, parts, |(right, batch, sum, part)| {
+            plan.pack_part(right, (batch, sum), part);
+        });
+        let mut tasks = Vec::new();
+        for ((out, left), &right) in results.iter_mut().zip(&lefts).zip(&right_of) {
+            let right = panels.get(right).map_or(&*rights[right], |p| p);
+            let tiles = plan.tiles(out).into_iter();
+            tasks.extend(tiles.map(|(start, part)| (left, right, start, part)));
+        }
         self.spread(operations, tasks, |(left, right, start, part)| {
             plan.compute(left, right, start, part);
         });
-        drop(prepared);
+        drop((lefts, rights));
+        for buffer in panels {
+            buffers.give_back(buffer);
+        }
+        self.buffers = buffers;
         if plan.is_permuted() {
             let grouped = results;
             results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();

@@ -1,5 +1,6 @@
 //! Running a Program on slices that hold numbers.
 
+pub mod gemm;
 pub mod number;
 pub mod pool;
 #[cfg(not(target_arch = "wasm32"))]

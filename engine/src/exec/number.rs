@@ -1,10 +1,15 @@
 //! The number types slices are made of, and element functions over runs of them.
 
+use super::gemm::{self, Matrix, Tiled};
 use crate::graph::op::Element;
 use ndarray::LinalgScalar;
+use std::cell::RefCell;
+use std::ops::Range;
 
 /// `f32` or `f64`.
-pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+pub trait Number:
+    LinalgScalar + Tiled + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static
+{
     /// Bytes of one number.
     const BYTES: u64;
 
@@ -21,6 +26,12 @@ pub trait Number: LinalgScalar + PartialOrd + Send + Sync + std::fmt::Debug + 's
     /// The lesser; not a number if either is.
     #[must_use]
     fn lesser(self, other: Self) -> Self;
+
+    /// Packs a block of a right matrix: [`gemm::pack_right`], compiled with the engine.
+    fn pack_right(matrix: Matrix<'_, Self>, sums: Range<usize>, columns: usize, out: &mut [Self]);
+
+    /// Rows of a product: [`gemm::multiply`], compiled with the engine, in this thread's memory.
+    fn multiply(left: Matrix<'_, Self>, right: &[Self], shape: (usize, usize), out: &mut [Self]);
 
     /// A function of one number, over runs of equal length.
     fn map(element: Element, x: &[Self], out: &mut [Self]);
@@ -55,6 +66,27 @@ macro_rules! number {
 
             fn lesser(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }
+            }
+
+            fn pack_right(
+                matrix: Matrix<'_, Self>,
+                sums: Range<usize>,
+                columns: usize,
+                out: &mut [Self],
+            ) {
+                gemm::pack_right(matrix, sums, columns, out);
+            }
+
+            fn multiply(
+                left: Matrix<'_, Self>,
+                right: &[Self],
+                shape: (usize, usize),
+                out: &mut [Self],
+            ) {
+                thread_local! {
+                    static SCRATCH: RefCell<Vec<$t>> = const { RefCell::new(Vec::new()) };
+                }
+                SCRATCH.with_borrow_mut(|s| gemm::multiply(left, right, shape, out, s));
             }
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {

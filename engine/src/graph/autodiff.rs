@@ -49,11 +49,29 @@ fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {
     let mut needs = vec![false; count];
     for i in 0..count {
         let node = graph.node(NodeId::new(i));
-        let open = !matches!(node.op, Op::StopGradient);
-        needs[i] = node.role == Role::Parameter
-            || (open && node.inputs.iter().any(|input| needs[input.index()]));
+        let varies = |(k, input): (usize, &NodeId)| needs[input.index()] && has_slope(&node.op, k);
+        needs[i] = node.role == Role::Parameter || node.inputs.iter().enumerate().any(varies);
     }
     needs
+}
+
+/// Whether a small change of input `k` changes the result; a choice among a few values does not
+/// vary smoothly, so what only leads there needs no gradient.
+#[expect(clippy::wildcard_enum_match_arm, reason = "operations have a slope unless listed")]
+const fn has_slope(op: &Op, k: usize) -> bool {
+    match op {
+        Op::StopGradient | Op::TopK { .. } => false,
+        Op::Elementwise(Element::Select) => k > 0,
+        Op::Elementwise(
+            Element::Equal
+            | Element::Less
+            | Element::LessEqual
+            | Element::Sign
+            | Element::Heaviside,
+        ) => false,
+        Op::Gather(_) | Op::Scatter(_) => k == 0,
+        _ => true,
+    }
 }
 
 /// Where the parts of the gradient by `of` belong; the whole is `grad/NAME`.

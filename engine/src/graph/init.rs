@@ -26,6 +26,10 @@ impl<'a> Values<'a> {
             Init::Constant(value) => *value,
             Init::Normal { mean, deviation } => mean + deviation * normal(self.stream, index),
             Init::Uniform { low, high } => low + (high - low) * uniform(self.stream, 2 * index),
+            Init::Integers { low, high } => {
+                let span = (high - low) as f64;
+                *low as f64 + (span * uniform(self.stream, 2 * index)).floor()
+            }
             Init::Values(values) => values.get(index as usize).copied().unwrap_or(0.0),
             Init::Hash { seed, scale } => hash_value(index as u32, *seed, *scale),
         }

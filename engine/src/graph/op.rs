@@ -289,6 +289,13 @@ pub enum Init {
         /// Bound above.
         high: f64,
     },
+    /// Whole numbers, each of `low..high` as likely.
+    Integers {
+        /// Least value.
+        low: i64,
+        /// Bound above.
+        high: i64,
+    },
     /// Given one by one, row-major over the whole tensor.
     Values(Vec<f64>),
     /// The closed form of the golden files: a 32-bit hash of the row-major index, uniform in

@@ -31,7 +31,7 @@ impl<'o, 'd> Reader<'o, 'd> {
                 if let Some(near) = nearest(key, known.iter().copied()) {
                     d = d.hint(Hint::edit(format!("Write `{near}`."), option.key.span, near));
                 }
-                diagnostics.push(d);
+                diagnostics.push(d.hint(leave_out(option)));
             } else if options[..i].iter().any(|o| o.key.text == key) {
                 diagnostics.push(
                     Diagnostic::error(
@@ -58,11 +58,9 @@ impl<'o, 'd> Reader<'o, 'd> {
 
     /// Reports that an option has a value of the wrong kind.
     pub fn bad(&mut self, option: &Opt, takes: &str) {
-        self.diagnostics.push(Diagnostic::error(
-            Code::BadOption,
-            option.value_span,
-            format!("`{}` takes {takes}", option.key.text),
-        ));
+        let message = format!("`{}` takes {takes}", option.key.text);
+        let d = Diagnostic::error(Code::BadOption, option.value_span, message);
+        self.diagnostics.push(d.hint(leave_out(option)));
     }
 
     /// A number in a range.
@@ -125,9 +123,14 @@ impl<'o, 'd> Reader<'o, 'd> {
         {
             d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
         }
-        self.diagnostics.push(d);
+        self.diagnostics.push(d.hint(leave_out(option)));
         None
     }
+}
+
+/// The mend that takes an option's default.
+fn leave_out(option: &Opt) -> Hint {
+    Hint::edit(format!("Leave `{}` out.", option.key.text), option.span, "")
 }
 
 /// The words for yes and no; `off` first, which is what a misspelt `of` most likely meant.
@@ -138,54 +141,63 @@ pub const DTYPES: &[(&str, Dtype)] = &[("f32", Dtype::F32), ("f64", Dtype::F64)]
 
 /// Reads the `init:` of a declaration.
 pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<Init> {
-    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
+    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), integers(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
+    let whole = |n: f64| n.fract() == 0.0 && n.abs() <= 1e15;
     let numbers = |args: &[OptValue]| -> Option<Vec<f64>> {
-        args.iter().map(|a| if let OptValue::Number(n) = a { Some(*n) } else { None }).collect()
+        let finite = |a: &OptValue| match a {
+            OptValue::Number(n) if n.is_finite() => Some(*n),
+            OptValue::Number(_) | OptValue::Word(_) | OptValue::List(_) | OptValue::Call { .. } => {
+                None
+            }
+        };
+        args.iter().map(finite).collect()
     };
     let result = match &option.value {
         OptValue::Word(word) if word == "zeros" => Some(Init::Constant(0.0)),
         OptValue::Word(word) if word == "ones" => Some(Init::Constant(1.0)),
         OptValue::Number(n) => Some(Init::Constant(*n)),
-        OptValue::Call { name, args, options } => {
-            let args = numbers(args)?;
-            match (name.as_str(), args.as_slice()) {
-                ("normal", [deviation]) => Some(Init::Normal { mean: 0.0, deviation: *deviation }),
-                ("normal", [mean, deviation]) => {
-                    Some(Init::Normal { mean: *mean, deviation: *deviation })
-                }
-                ("uniform", [bound]) => Some(Init::Uniform { low: -bound, high: *bound }),
-                ("uniform", [low, high]) => Some(Init::Uniform { low: *low, high: *high }),
-                ("values", values) if values.len() as u64 == elements => {
-                    Some(Init::Values(values.to_vec()))
-                }
-                ("values", values) => {
-                    diagnostics.push(Diagnostic::error(
-                        Code::BadOption,
-                        option.value_span,
-                        format!(
-                            "`values` lists {} numbers, the tensor has {elements} elements",
-                            values.len()
-                        ),
-                    ));
-                    return None;
-                }
-                ("hash", []) => {
-                    let mut read = Reader::new("hash", options, &["seed", "scale"], diagnostics);
-                    let seed = read.whole("seed", 0, u64::from(u32::MAX)).unwrap_or(0);
-                    let scale = read.number("scale", "a number", |_| true).unwrap_or(1.0);
-                    Some(Init::Hash { seed: seed as u32, scale })
-                }
-                _ => None,
+        OptValue::Call { name, args, options } => match (name.as_str(), numbers(args).as_deref()) {
+            ("normal", Some([deviation])) if *deviation >= 0.0 => {
+                Some(Init::Normal { mean: 0.0, deviation: *deviation })
             }
-        }
+            ("normal", Some([mean, deviation])) if *deviation >= 0.0 => {
+                Some(Init::Normal { mean: *mean, deviation: *deviation })
+            }
+            ("uniform", Some([bound])) => Some(Init::Uniform { low: -bound, high: *bound }),
+            ("uniform", Some([low, high])) if low <= high => {
+                Some(Init::Uniform { low: *low, high: *high })
+            }
+            ("integers", Some([low, high])) if whole(*low) && whole(*high) && low < high => {
+                Some(Init::Integers { low: *low as i64, high: *high as i64 })
+            }
+            ("values", Some(values)) if values.len() as u64 == elements => {
+                Some(Init::Values(values.to_vec()))
+            }
+            ("values", Some(values)) => {
+                diagnostics.push(Diagnostic::error(
+                    Code::BadOption,
+                    option.value_span,
+                    format!(
+                        "`values` lists {} numbers, the tensor has {elements} elements",
+                        values.len()
+                    ),
+                ));
+                return None;
+            }
+            ("hash", Some([])) => {
+                let mut read = Reader::new("hash", options, &["seed", "scale"], diagnostics);
+                let seed = read.whole("seed", 0, u64::from(u32::MAX)).unwrap_or(0);
+                let scale = read.number("scale", "a number", |_| true).unwrap_or(1.0);
+                Some(Init::Hash { seed: seed as u32, scale })
+            }
+            _ => None,
+        },
         OptValue::Word(_) | OptValue::List(_) => None,
     };
     if result.is_none() {
-        diagnostics.push(Diagnostic::error(
-            Code::BadOption,
-            option.value_span,
-            format!("`init` is {FORMS}"),
-        ));
+        let message = format!("`init` is {FORMS}");
+        let d = Diagnostic::error(Code::BadOption, option.value_span, message);
+        diagnostics.push(d.hint(leave_out(option)));
     }
     result
 }

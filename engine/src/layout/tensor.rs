@@ -145,7 +145,7 @@ impl TensorLayout {
 
     /// Elements in a slice.
     pub fn slice_elements(&self, shape: &Shape, mesh: &Mesh) -> u64 {
-        self.slice_sizes(shape, mesh).iter().product()
+        self.slice_sizes(shape, mesh).iter().fold(1, |n, &s| n.saturating_mul(s))
     }
 
     /// Which block of each tensor dimension a processor holds (the slice begins at block × size).

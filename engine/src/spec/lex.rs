@@ -67,6 +67,13 @@ pub fn is_writable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['`', '\n'])
 }
 
+/// A name as it is written, in back quotes where it needs them.
+pub fn written(name: &str) -> String {
+    let mut out = String::new();
+    write_name(&mut out, name);
+    out
+}
+
 /// Writes a name, in back quotes where it needs them.
 pub fn write_name(out: &mut String, name: &str) {
     if is_bare_name(name) {

@@ -124,12 +124,13 @@ impl Program {
 
     /// Elements of one processor's slice of a value.
     pub fn slice_elements(&self, value: ValueId) -> u64 {
-        self.slice_sizes(value).iter().product()
+        let v = &self.values[value];
+        v.layout.slice_elements(&v.shape, &self.mesh)
     }
 
     /// Bytes of one processor's slice of a value.
     pub fn slice_bytes(&self, value: ValueId) -> u64 {
-        self.slice_elements(value) * self.dtype.bytes()
+        self.slice_elements(value).saturating_mul(self.dtype.bytes())
     }
 
     /// Floating point operations one processor spends on a step: 2 per multiplication-addition of
@@ -147,18 +148,18 @@ impl Program {
                     for (d, size) in dims.iter().zip(self.slice_sizes(input)) {
                         if !out.has(&d.name) && !counted.contains(&&d.name) {
                             counted.push(&d.name);
-                            product *= size;
+                            product = product.saturating_mul(size);
                         }
                     }
                 }
-                2 * product
+                product.saturating_mul(2)
             }
             Work::Reduce(_)
             | Work::Unwindow(_)
             | Work::Scatter(_)
             | Work::TopK(_)
             | Work::Cumsum(..) => self.slice_elements(step.inputs[0]),
-            Work::Tape(tape) => tape.flops() * self.slice_elements(output),
+            Work::Tape(tape) => tape.flops().saturating_mul(self.slice_elements(output)),
             Work::Rename
             | Work::Reshape
             | Work::Window(_)

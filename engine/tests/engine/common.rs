@@ -3,6 +3,7 @@
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::Session;
 use meshwork_engine::study::Study;
+use serde_json::Value;
 
 /// A study without errors.
 pub(crate) fn study(text: &str) -> Study {
@@ -19,4 +20,9 @@ pub(crate) fn session(text: &str) -> Session<Alone> {
 /// The losses of the first steps.
 pub(crate) fn losses(session: &mut Session<Alone>, steps: usize) -> Vec<f64> {
     (0..steps).map(|_| session.step().loss.unwrap()).collect()
+}
+
+/// A list of numbers of a golden file.
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
 }

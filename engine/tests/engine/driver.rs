@@ -51,8 +51,9 @@ impl<T: Number> Driver<T> {
         self.host.set(source, at);
     }
 
-    pub(crate) fn step(&mut self) {
-        self.host.step(Phase::Update);
+    /// Runs a step; its loss, before the update.
+    pub(crate) fn step(&mut self) -> Option<f64> {
+        self.host.step(Phase::Update)
     }
 
     pub(crate) fn value(&self, name: &str) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! The reference runs of W1 (JAX and PyTorch in 64-bit floats): loss curves in every layout, and
 //! gradients element by element at a small size.
 
-use crate::common::{losses, session, study};
+use crate::common::{losses, numbers, session, study};
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::graph::init::hash_value;
 use meshwork_engine::session::{Session, difference};
@@ -10,10 +10,6 @@ use serde_json::Value;
 
 const W1: &str = include_str!("../data/golden_w1.json");
 const TINY: &str = include_str!("../data/golden_tiny.json");
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-}
 
 /// The study of a golden file, without mesh and layout.
 fn text(golden: &Value, lr: f64, train: &str) -> String {

@@ -13,10 +13,14 @@ mod driver;
 
 mod data;
 mod equality;
+mod experts;
 mod golden;
 mod gradients;
 mod laws;
+mod megatron;
 mod meshtf;
+mod models;
 mod optimizers;
 mod schedules;
+mod transformer;
 mod two_layer;

@@ -2,6 +2,7 @@
 //! and no more elements through collectives. `data/meshtf_cases.json` holds the programs as
 //! studies, with what the original gave or the error it reported.
 
+use crate::common::numbers;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::index::MeshAxis;
 use meshwork_engine::session::{Session, difference};
@@ -26,10 +27,6 @@ const BETTERED: [&str; 5] = [
 /// What the original computes, silently wrong, and we refuse: one name with two sizes, and two
 /// dimensions on one mesh dimension because an unknown one was ignored.
 const REFUSED: [&str; 1] = ["einsum/size-clash-is-two-dims"];
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-}
 
 fn cases() -> Vec<Value> {
     let all: Value = serde_json::from_str(CASES).unwrap();
@@ -108,7 +105,7 @@ fn same_errors() {
 
 /// Elements through collectives of each kind, counted as the original counts them: an Allreduce by
 /// its slice, an Alltoall by its slice, an Allgather by its result; all processors together.
-fn elements(study: &Study) -> BTreeMap<&'static str, u64> {
+pub(crate) fn elements(study: &Study) -> BTreeMap<&'static str, u64> {
     let mut sums = BTreeMap::new();
     let processors = study.mesh().processors();
     for collective in study.collectives() {

@@ -22,16 +22,14 @@ pub fn Collectives(studio: Studio) -> impl IntoView {
             .with(|all| all.iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count())
     };
     let has_program = move || studio.shown.with(|s| s.study.totals().is_some());
-    let listed = move || {
-        studio.shown.with(|s| {
-            let mesh = s.study.mesh();
-            let phase = phase.get();
-            let all = studio.collectives.get();
-            let all = all.iter().cloned().enumerate();
+    let listed = Memo::new(move |_| {
+        let phase = phase.get();
+        studio.collectives.with(|all| {
+            let all = all.iter().enumerate();
             let kept = all.filter(|(_, c)| phase.is_none_or(|p| c.phase.name() == p));
-            kept.take(MOST).map(|(i, c)| (i, mesh.names(&c.axes), c)).collect::<Vec<_>>()
+            kept.take(MOST).map(|(i, _)| i).collect::<Vec<_>>()
         })
-    };
+    });
     view! {
         <section class="pane pane-collectives" aria-labelledby="collectives-head">
             <header class="pane-head">
@@ -59,7 +57,9 @@ pub fn Collectives(studio: Studio) -> impl IntoView {
                 }
             >
                 <ol class="collective-list">
-                    {move || listed().into_iter().map(|(i, over, c)| collective(studio, i, over, &c)).collect_view()}
+                    <For each=move || listed.get() key=|&i| i let:i>
+                        <Row studio=studio i=i />
+                    </For>
                 </ol>
             </Show>
         </section>
@@ -85,45 +85,66 @@ fn PhaseButton(
     }
 }
 
-fn collective(studio: Studio, i: usize, over: String, c: &CollectiveInfo) -> impl IntoView + use<> {
+/// The collective at one place of the list. The row stays while what stands there changes.
+#[component]
+fn Row(studio: Studio, i: usize) -> impl IntoView {
     let picked = studio.watch(move |v| v.collective == Some(i));
-    let names: Vec<String> = c.tensors.iter().map(ToString::to_string).collect();
-    let tensors = names.join(", ");
+    let what = Memo::new(move |_| studio.collectives.with(|all| all.get(i).cloned()));
+    let part = move |of: fn(&CollectiveInfo) -> String| {
+        Memo::new(move |_| what.with(|c| c.as_ref().map(of).unwrap_or_default()))
+    };
+    let kind = part(|c| c.kind.name().to_owned());
+    let tensors = part(|c| names(c).join(", "));
+    let sent = part(|c| format::bytes(c.sent_bytes_per_processor));
+    let exact = part(|c| {
+        format!(
+            "{} bytes sent by each processor; its slice has {} bytes",
+            format::exact(c.sent_bytes_per_processor),
+            format::exact(c.slice_bytes as f64)
+        )
+    });
+    let phase = part(|c| c.phase.name().to_owned());
+    let why = part(|c| c.why.clone());
+    let over = Memo::new(move |_| {
+        let axes = what.with(|c| c.as_ref().map(|c| c.axes.clone()).unwrap_or_default());
+        studio.shown.with(|s| s.study.mesh().names(&axes))
+    });
     let pick = move |_: web_sys::MouseEvent| {
         let on = !picked.get_untracked();
+        let names = what.with_untracked(|c| c.as_ref().map(names).unwrap_or_default());
+        let first = names.first().cloned();
         studio.view.update(|v| {
             v.collective = on.then_some(i);
-            v.tensors = if on { names.clone() } else { Vec::new() };
+            v.tensors = if on { names } else { Vec::new() };
             // gradients are shown when they are asked for
-            if on && names.iter().any(|n| n.contains('/')) {
+            if v.tensors.iter().any(|n| n.contains('/')) {
                 v.derived = true;
             }
         });
-        if on && let Some(first) = names.first().cloned() {
+        if on && let Some(first) = first {
             request_animation_frame(move || show_card(&first));
         }
     };
-    let exact = format!(
-        "{} bytes sent by each processor; its slice has {} bytes",
-        format::exact(c.sent_bytes_per_processor),
-        format::exact(c.slice_bytes as f64)
-    );
     view! {
         <li>
             <button class="collective" aria-pressed=move || picked.get().to_string() on:click=pick>
                 <span class="collective-line">
-                    <span class=format!("kind kind-{}", c.kind.name())>{title(c.kind.name())}</span>
+                    <span class="kind">{move || title(&kind.get())}</span>
                     <span class="mono">{tensors}</span>
                     <span class="muted">"over " <span class="mono">{over}</span></span>
-                    <span class="number" data-tip=exact>{format::bytes(c.sent_bytes_per_processor)}</span>
+                    <span class="number" data-tip=exact>{sent}</span>
                 </span>
                 <span class="collective-why">
-                    <span class="phase">{c.phase.name()}</span>
-                    {code_words(&c.why)}
+                    <span class="phase">{phase}</span>
+                    {move || code_words(&why.get())}
                 </span>
             </button>
         </li>
     }
+}
+
+fn names(c: &CollectiveInfo) -> Vec<String> {
+    c.tensors.iter().map(ToString::to_string).collect()
 }
 
 /// `allreduce` as the paper writes it: `Allreduce`.

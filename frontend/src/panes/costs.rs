@@ -9,7 +9,7 @@ use meshwork_engine::cost::tally::Totals;
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.shown.with(|s| s.study.totals().map(Fact::of)));
-    let alone = Memo::new(move |_| studio.alone.with(|s| s.totals().map(Fact::of)));
+    let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
     let formulas = Memo::new(move |_| {
         studio.shown.with(|s| s.study.formulas()).map(|f| {
             [
@@ -20,24 +20,26 @@ pub fn Costs(studio: Studio) -> impl IntoView {
             ]
         })
     });
-    let facts = move || {
-        let (now, one) = (totals.get()?, alone.get());
-        Some(now.into_iter().enumerate().map(move |(i, f)| (f, one.as_ref().map(|o| o[i].value))))
-    };
     view! {
         <section class="pane pane-costs" aria-labelledby="costs-head">
             <header class="pane-head">
                 <h2 id="costs-head">"Costs"</h2>
                 <span class="pane-fact">"one step, per processor"</span>
             </header>
-            {move || match facts() {
-                None => view! {
+            <Show
+                when=move || totals.with(Option::is_some)
+                fallback=|| view! {
                     <p class="empty">"They appear as soon as the study has no errors."</p>
-                }.into_any(),
-                Some(facts) => view! {
-                    <dl class="facts">{facts.map(|(f, one)| fact(&f, one)).collect_view()}</dl>
-                }.into_any(),
-            }}
+                }
+            >
+                <dl class="facts">
+                    {NAMES
+                        .into_iter()
+                        .enumerate()
+                        .map(|(i, name)| view! { <FactView name=name totals=totals alone=alone i=i /> })
+                        .collect_view()}
+                </dl>
+            </Show>
             <Show when=move || formulas.with(Option::is_some)>
                 <details class="formulas">
                     <summary>"As formulas"</summary>
@@ -53,33 +55,32 @@ pub fn Costs(studio: Studio) -> impl IntoView {
     }
 }
 
+const NAMES: [&str; 3] = ["Computation", "Communication", "Memory"];
+
 /// One number of the costs.
 #[derive(Clone, PartialEq)]
 struct Fact {
-    name: &'static str,
     about: &'static str,
     value: f64,
     is_bytes: bool,
 }
 
 impl Fact {
-    fn of(totals: Totals) -> Vec<Self> {
-        let fact = |name, about, value, is_bytes| Self { name, about, value, is_bytes };
-        vec![
+    /// In the order of their names.
+    fn of(totals: Totals) -> [Self; NAMES.len()] {
+        let fact = |about, value, is_bytes| Self { about, value, is_bytes };
+        [
             fact(
-                "Computation",
                 "Floating point operations of one processor in one step",
                 totals.flops_per_processor,
                 false,
             ),
             fact(
-                "Communication",
                 "Bytes one processor sends in one step, by the ring formulas",
                 totals.sent_bytes_per_processor,
                 true,
             ),
             fact(
-                "Memory",
                 "The most bytes one processor holds at once",
                 totals.peak_bytes_per_processor as f64,
                 true,
@@ -101,31 +102,48 @@ impl Fact {
     }
 }
 
-fn fact(f: &Fact, alone: Option<f64>) -> impl IntoView + use<> {
-    let share = alone.filter(|a| *a > 0.0).map(|a| f.value / a);
-    let bar = share.map(|s| {
-        view! {
-            <span class="bar" aria-hidden="true">
-                <span class="bar-fill" style:width=format!("{}%", (s * 100.0).clamp(0.5, 100.0))></span>
-            </span>
-        }
+/// The facts of a study that has no errors.
+type Facts = Option<[Fact; NAMES.len()]>;
+
+/// The fact at one place; it stays while its numbers change.
+#[component]
+fn FactView(
+    name: &'static str,
+    totals: Memo<Facts>,
+    alone: Memo<Facts>,
+    i: usize,
+) -> impl IntoView {
+    let value = move |of: Memo<Facts>| of.with(|f| f.as_ref().map(|f| f[i].value));
+    let share = Memo::new(move |_| {
+        let one = value(alone).filter(|a| *a > 0.0)?;
+        Some(value(totals)? / one)
     });
-    let compared = match share {
-        Some(s) => {
-            let percent = format::exact((s * 1000.0).round() / 10.0);
-            view! { {percent} " %" <span class="visually-hidden">" of one processor alone"</span> }
-                .into_any()
-        }
-        None if f.value == 0.0 => "none".into_any(),
-        None => "alone 0 B".into_any(),
+    let has_share = Memo::new(move |_| share.get().is_some());
+    let part = move |of: fn(&Fact) -> String| {
+        move || totals.with(|t| t.as_ref().map(|t| of(&t[i])).unwrap_or_default())
     };
+    let compared = move || match share.get() {
+        Some(s) => format!("{} %", format::exact((s * 1000.0).round() / 10.0)),
+        None if value(totals) == Some(0.0) => "none".to_owned(),
+        None => "alone 0 B".to_owned(),
+    };
+    let width = move || format!("{}%", (share.get().unwrap_or(0.0) * 100.0).clamp(0.5, 100.0));
     view! {
         <div class="fact">
-            <dt>{f.name}</dt>
+            <dt>{name}</dt>
             <dd>
-                <span class="value" data-tip=f.exact()>{f.words()}</span>
-                {bar}
-                <span class="muted" data-tip="Compared with one processor that does everything alone">{compared}</span>
+                <span class="value" data-tip=part(Fact::exact)>{part(Fact::words)}</span>
+                <Show when=move || has_share.get()>
+                    <span class="bar" aria-hidden="true">
+                        <span class="bar-fill" style:width=width></span>
+                    </span>
+                </Show>
+                <span class="muted" data-tip="Compared with one processor that does everything alone">
+                    {compared}
+                    <Show when=move || has_share.get()>
+                        <span class="visually-hidden">" of one processor alone"</span>
+                    </Show>
+                </span>
             </dd>
         </div>
     }

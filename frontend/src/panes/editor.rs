@@ -3,7 +3,7 @@
 //! The textarea is as large as the copy, so nothing has to be scrolled in step. The Tab key moves
 //! the focus on, as everywhere.
 
-use crate::highlight;
+use crate::highlight::{self, Line};
 use crate::icons::{Icon, icon};
 use crate::state::Studio;
 use leptos::html::Textarea;
@@ -13,10 +13,11 @@ use leptos::prelude::*;
 #[component]
 pub fn Editor(studio: Studio) -> impl IntoView {
     let area = NodeRef::<Textarea>::new();
-    let backdrop = Memo::new(move |_| {
+    let lines = Memo::new(move |_| {
         let text = studio.text.get();
-        studio.study.with(|s| highlight::html(&text, s.diagnostics()))
+        studio.study.with(|s| highlight::lines(&text, s.diagnostics()))
     });
+    let count = Memo::new(move |_| lines.with(Vec::len));
     Effect::new(move |_| {
         let text = studio.text.get();
         if let Some(area) = area.get() {
@@ -50,7 +51,11 @@ pub fn Editor(studio: Studio) -> impl IntoView {
             </header>
             <div class="editor">
                 <div class="editor-page">
-                    <div class="editor-ink" aria-hidden="true" inner_html=backdrop></div>
+                    <div class="editor-ink" aria-hidden="true">
+                        <For each=move || 0..count.get() key=|&i| i let:i>
+                            {ink(lines, i)}
+                        </For>
+                    </div>
                     <textarea
                         id="study-text"
                         node_ref=area
@@ -66,6 +71,17 @@ pub fn Editor(studio: Studio) -> impl IntoView {
                 </div>
             </div>
         </section>
+    }
+}
+
+/// The line at one place.
+fn ink(lines: Memo<Vec<Line>>, i: usize) -> impl IntoView {
+    let line = Memo::new(move |_| lines.with(|l| l.get(i).cloned().unwrap_or_default()));
+    view! {
+        <div
+            class=move || line.with(Line::class)
+            inner_html=move || line.with(|l| l.html.clone())
+        ></div>
     }
 }
 

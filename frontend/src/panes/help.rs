@@ -16,7 +16,8 @@ const STATEMENTS: [(&str, &str); 9] = [
     ),
     (
         "model two_layer batch:8 io:4 hidden:8",
-        "A network ready made: two_layer, or mlp of any depth.",
+        "A network ready made: two_layer, or mlp of any depth. dtype:f64 computes with numbers of 8 \
+         bytes; the train line takes it, too.",
     ),
     ("dims batch:8 io:4 hidden:8", "Sizes of the dimensions of a network written out."),
     ("input x[batch io], target[batch io]", "Tensors that come from outside."),

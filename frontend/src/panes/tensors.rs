@@ -1,14 +1,17 @@
 //! Every tensor with the picture of how it is cut, or its table.
 //!
-//! A card is made anew only when its tensor, layout or mesh changes: its key says all that the
-//! picture depends on.
+//! A card stays as long as its tensor is there; its picture is drawn anew only when its tensor,
+//! layout or mesh changes, and a moment later where nobody sees it.
 
+use crate::sight::{Sight, follow};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
 use crate::{draw, format, what_if};
+use leptos::html::Article;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::picture;
+use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::study::{Study, TensorInfo};
 use std::sync::Arc;
 
@@ -18,7 +21,6 @@ const MOST_CARDS: usize = 120;
 /// One tensor to show.
 #[derive(Clone)]
 struct Card {
-    key: String,
     tensor: Arc<TensorInfo>,
     mesh: Arc<Mesh>,
     /// Why it cannot be cut as the rules say.
@@ -31,11 +33,57 @@ impl Card {
             what_if::reason_against(study, &tensor.shape)
                 .unwrap_or_else(|| "The layout of this tensor is not known.".to_owned())
         });
-        let key = format!(
-            "{}{}|{:?}|{:?}|{mesh}|{reason:?}",
-            tensor.name, tensor.shape, tensor.layout, tensor.partial
-        );
-        Self { key, tensor: Arc::new(tensor), mesh: Arc::clone(mesh), reason }
+        Self { tensor: Arc::new(tensor), mesh: Arc::clone(mesh), reason }
+    }
+}
+
+impl Card {
+    fn scene(&self) -> Option<Scene> {
+        let t = &self.tensor;
+        let layout = t.layout.as_ref()?;
+        Some(picture::tensor::scene(&t.name, &t.shape, layout, &t.partial, &self.mesh))
+    }
+
+    fn svg(&self) -> Option<String> {
+        Some(draw::svg(&self.scene()?, self.mesh.processors()))
+    }
+
+    fn name(&self) -> String {
+        self.tensor.name.to_string()
+    }
+
+    fn shape(&self) -> String {
+        let shape = &self.tensor.shape;
+        if shape.rank() > 0 { shape.to_string() } else { String::new() }
+    }
+
+    fn slice(&self) -> String {
+        let sizes: Vec<String> = self.tensor.slice_shape.iter().map(u64::to_string).collect();
+        if sizes.is_empty() {
+            "one number".to_owned()
+        } else {
+            format!("slice {}", sizes.join(" × "))
+        }
+    }
+
+    fn bytes(&self) -> String {
+        format!("{} per processor", format::bytes(self.tensor.bytes_per_processor as f64))
+    }
+
+    fn exact_bytes(&self) -> String {
+        format!("{} bytes", format::exact(self.tensor.bytes_per_processor as f64))
+    }
+}
+
+/// Equal cards look the same; where their tensors stand in the text does not matter.
+impl PartialEq for Card {
+    fn eq(&self, other: &Self) -> bool {
+        fn looks(t: &TensorInfo) -> impl PartialEq {
+            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor)
+        }
+        looks(&self.tensor) == looks(&other.tensor)
+            && self.mesh == other.mesh
+            && self.reason == other.reason
     }
 }
 
@@ -54,8 +102,13 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
         let named = tensors.iter().filter(|t| t.is_named).count();
         (named, tensors.len() - named)
     });
-    let shown =
-        move || studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())));
+    let cards = Memo::new(move |_| {
+        studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())))
+    });
+    let sight = Sight::watching();
+    let names = Memo::new(move |_| {
+        cards.with(|all: &Vec<Card>| all.iter().map(Card::name).collect::<Vec<_>>())
+    });
     view! {
         <section class="pane pane-tensors" aria-labelledby="tensors-head">
             <header class="pane-head">
@@ -89,8 +142,8 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
                 }
             >
                 <div class="cards">
-                    <For each=shown key=|card| card.key.clone() let:card>
-                        <TensorCard studio=studio card=card />
+                    <For each=move || names.get() key=Clone::clone let:name>
+                        <TensorCard studio=studio cards=cards sight=sight name=name />
                     </For>
                 </div>
                 <Show when=move || { derived.get() && counts.get().0 + counts.get().1 > MOST_CARDS }>
@@ -106,11 +159,26 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
     }
 }
 
+/// What the body of a card shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// The picture.
+    Picture,
+    /// Its table.
+    Table,
+    /// Why there is neither.
+    Reason,
+}
+
 #[component]
-fn TensorCard(studio: Studio, card: Card) -> impl IntoView {
-    let Card { tensor, mesh, reason, .. } = card;
-    let name = tensor.name.to_string();
+fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String) -> impl IntoView {
     let id = StoredValue::new(name.clone());
+    let element = NodeRef::<Article>::new();
+    let element_id = format!("tensor-{name}");
+    let latest = Memo::new(move |_| {
+        cards.with(|all| all.iter().find(|c| id.with_value(|n| *c.tensor.name == **n)).cloned())
+    });
+    let card = follow(latest, sight.watch(element, element_id.clone()));
     let is_table = studio.watch(move |v| id.with_value(|n| v.tables.contains(n)));
     let is_marked = studio.watch(move |v| id.with_value(|n| v.tensors.contains(n)));
     let toggle = move |()| {
@@ -121,44 +189,57 @@ fn TensorCard(studio: Studio, card: Card) -> impl IntoView {
             }
         });
     };
-    let scene = tensor.layout.as_ref().map(|layout| {
-        Arc::new(picture::tensor::scene(&name, &tensor.shape, layout, &tensor.partial, &mesh))
+    let has_picture =
+        Memo::new(move |_| card.with(|c| c.as_ref().is_some_and(|c| c.tensor.layout.is_some())));
+    let body = Memo::new(move |_| match (has_picture.get(), is_table.get()) {
+        (true, false) => Body::Picture,
+        (true, true) => Body::Table,
+        (false, _) => Body::Reason,
     });
-    let processors = mesh.processors();
-    let slice = tensor.slice_shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
-    let slice = if slice.is_empty() { "one number".to_owned() } else { format!("slice {slice}") };
-    let has_picture = scene.is_some();
+    let svg = move || card.with(|c| c.as_ref().and_then(Card::svg).unwrap_or_default());
+    let part = move |of: fn(&Card) -> String| {
+        move || card.with(|c| c.as_ref().map(of).unwrap_or_default())
+    };
     view! {
-        <article class="card" class:marked=is_marked id=format!("tensor-{name}")>
+        <article class="card" class:marked=is_marked id=element_id node_ref=element>
             <header class="card-head">
-                <h3>{name.clone()}</h3>
-                <span class="shape">{(tensor.shape.rank() > 0).then(|| tensor.shape.to_string())}</span>
-                <span class="role">{tensor.role.name()}</span>
-                {has_picture.then(|| view! {
-                    <TwinToggle label=name.clone() table=is_table on_toggle=Callback::new(toggle) />
-                })}
+                <div class="card-name">
+                    <h3>{name}</h3>
+                    <span class="shape">{part(Card::shape)}</span>
+                </div>
+                <span class="role">{part(|c| c.tensor.role.name().to_owned())}</span>
+                <Show when=move || has_picture.get()>
+                    <TwinToggle
+                        label=id.get_value()
+                        table=is_table
+                        on_toggle=Callback::new(toggle)
+                    />
+                </Show>
             </header>
-            {match scene {
-                Some(scene) => view! {
+            {move || match body.get() {
+                Body::Picture => view! {
+                    <div class="card-body"><div class="picture" inner_html=svg></div></div>
+                }
+                .into_any(),
+                Body::Table => view! {
                     <div class="card-body">
-                        {move || if is_table.get() {
-                            table(&scene.table).into_any()
-                        } else {
-                            view! { <div class="picture" inner_html=draw::svg(&scene, processors)></div> }
-                                .into_any()
-                        }}
+                        {move || card.with(|c| c.as_ref().and_then(Card::scene)).map(|s| table(&s.table))}
                     </div>
-                }.into_any(),
-                None => view! { <p class="card-reason">{reason.map(|r| view! { <span>{code_words(&r)}</span> })}</p> }.into_any(),
+                }
+                .into_any(),
+                Body::Reason => view! {
+                    <p class="card-reason">
+                        {move || card.get().and_then(|c| c.reason).map(|r| code_words(&r))}
+                    </p>
+                }
+                .into_any(),
             }}
-            {has_picture.then(|| view! {
+            <Show when=move || has_picture.get()>
                 <footer class="card-foot">
-                    <span>{slice}</span>
-                    <span data-tip=format!("{} bytes", format::exact(tensor.bytes_per_processor as f64))>
-                        {format::bytes(tensor.bytes_per_processor as f64)} " per processor"
-                    </span>
+                    <span>{part(Card::slice)}</span>
+                    <span data-tip=part(Card::exact_bytes)>{part(Card::bytes)}</span>
                 </footer>
-            })}
+            </Show>
         </article>
     }
 }

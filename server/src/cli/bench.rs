@@ -182,8 +182,11 @@ fn product(n: usize, pool: &impl Pool) -> f64 {
     let a: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32).collect();
     let b: Vec<f32> = (0..n * n).map(|i| (i % 5) as f32).collect();
     let mut c = vec![0.0_f32; n * n];
-    let (left, right) = plan.prepare(&a, &b);
+    let mut panels = vec![0.0; plan.panel_elements::<f32>()];
     time(|| {
-        pool.each(plan.tiles(&mut c), |(start, part)| plan.compute(&left, &right, start, part));
+        pool.each(plan.panel_parts(&mut panels), |(batch, sum, part)| {
+            plan.pack_part(&b, (batch, sum), part);
+        });
+        pool.each(plan.tiles(&mut c), |(start, part)| plan.compute(&a, &panels, start, part));
     })
 }

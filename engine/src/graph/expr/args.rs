@@ -177,7 +177,8 @@ impl Args<'_, '_, '_> {
     /// The dimensions an option lists, in order.
     pub fn dims(&mut self, key: &str) -> Option<Vec<Dimension>> {
         let idents = self.names(key)?;
-        let dims: Vec<Option<Dimension>> = idents.iter().map(|i| self.scope.dimension(i)).collect();
+        let dims: Vec<Option<Dimension>> =
+            idents.iter().map(|i| self.scope.dimension(i, &idents)).collect();
         dims.into_iter().collect()
     }
 
@@ -243,8 +244,7 @@ impl Args<'_, '_, '_> {
         let message = format!("`{}` has {} elements; {why} {should}", dim.name, dim.size);
         let mut d = Diagnostic::error(Code::ShapeMismatch, span, message);
         if let Some(&place) = self.scope.dim_spans.get(&*dim.name).filter(|_| should > 0) {
-            let mend = format!("{}:{should}", dim.name);
-            d = d.hint(Hint::edit(format!("Set `{}` to {should}.", dim.name), place, mend));
+            d = d.hint(Hint::size(place, &dim.name, should));
         }
         self.scope.diagnostics.push(d);
         None

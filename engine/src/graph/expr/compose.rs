@@ -185,6 +185,9 @@ impl Args<'_, '_, '_> {
             return Some(kept);
         }
         let gone = self.dims("over")?;
+        if gone.is_empty() && self.option("over").is_some() {
+            return self.wrong();
+        }
         if gone.is_empty() {
             return Some(Shape::scalar());
         }

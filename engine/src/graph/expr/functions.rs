@@ -109,8 +109,8 @@ pub const FUNCTIONS: &[Function] = &[
     f("transpose", "transpose(x -> hidden batch)", "x with its dimensions in this order"),
     f(
         "rename",
-        "rename(x, io -> io2)",
-        "the same numbers under another dimension name; this is how a tensor is laid out anew",
+        "rename(x, io -> io2) · rename(x, batch, experts -> groups split)",
+        "the same numbers under other dimension names; this is how a tensor is laid out anew",
     ),
     f(
         "reshape",
@@ -142,7 +142,7 @@ pub const FUNCTIONS: &[Function] = &[
     f(
         "window",
         "window(x, length -> places taps, stride:1 dilation:1 padding:same wrap:off)",
-        "at each place the elements a window covers; padding is same, valid, or the number of positions read in front; outside are zeros, or with wrap:on the other end",
+        "at each place the elements a window covers; padding is same, causal (all of it in front), valid, or the number of positions read in front; outside are zeros, or with wrap:on the other end",
     ),
     f(
         "conv",

@@ -12,6 +12,8 @@ use crate::spec::ast::{Expr, ExprKind, Ident, OptValue};
 enum Padding {
     /// As many places as strides fit into the tensor.
     Same,
+    /// The same, all of it in front: windows end at their place.
+    Causal,
     /// Places whose windows lie inside.
     Valid,
     /// This many positions in front.
@@ -60,16 +62,27 @@ pub fn mover(name: &str) -> Option<Build> {
 impl Args<'_, '_, '_> {
     fn rename(&mut self) -> Option<NodeId> {
         let (x, names) = self.tensor_and_dims(1)?;
-        let ([from], [to]) = (names.as_slice(), self.arrow_of::<1>()?) else {
+        let to = self.arrow()?;
+        if names.len() != to.rank() {
             return self.wrong();
-        };
-        let shape = self.shape(x);
-        let size = shape.axis(from).map_or(1, |a| shape.dim(a).size);
-        if size != to.size {
-            return self.wrong_size(&to, size, &format!("a rename from `{from}` needs"));
         }
-        let shape = self.replaced(&shape, from, &[to])?;
-        Some(self.add(Op::Rename, vec![x], shape))
+        let own = self.shape(x);
+        let mut dims = own.dims().to_vec();
+        for (from, to) in names.iter().zip(to.dims()) {
+            let size = self.size_of(x, from).size;
+            if size != to.size {
+                return self.wrong_size(to, size, &format!("a rename from `{from}` needs"));
+            }
+            if let Some(place) = own.axis(from) {
+                dims[usize::from(place.0)] = to.clone();
+            }
+        }
+        match Shape::new(dims) {
+            Ok(shape) => Some(self.add(Op::Rename, vec![x], shape)),
+            Err(twice) => {
+                self.misfit(format!("The tensor {own} already has a dimension `{twice}`"))
+            }
+        }
     }
 
     /// The arguments as names of dimensions.
@@ -275,7 +288,7 @@ impl Args<'_, '_, '_> {
         }
         let places = match padding {
             _ if edge == Edge::Wrap => Some(from.size / stride),
-            Padding::Same => Some(from.size.div_ceil(stride)),
+            Padding::Same | Padding::Causal => Some(from.size.div_ceil(stride)),
             Padding::Valid => fit(from.size),
             Padding::Before(n) => fit(from.size + 2 * n),
         };
@@ -289,8 +302,10 @@ impl Args<'_, '_, '_> {
             let why = format!("the windows along `{}` have places:", from.name);
             return self.wrong_size(to, places, &why);
         }
+        let all = ((places - 1) * stride + span).saturating_sub(from.size);
         let before = match padding {
-            Padding::Same => ((places - 1) * stride + span).saturating_sub(from.size) / 2,
+            Padding::Same => all / 2,
+            Padding::Causal => all,
             Padding::Valid => 0,
             Padding::Before(n) => n,
         };
@@ -301,12 +316,14 @@ impl Args<'_, '_, '_> {
         let Some(option) = self.option("padding") else { return Some(default) };
         match &option.value {
             OptValue::Word(w) if w == "same" => Some(Padding::Same),
+            OptValue::Word(w) if w == "causal" => Some(Padding::Causal),
             OptValue::Word(w) if w == "valid" => Some(Padding::Valid),
             OptValue::Number(n) if n.fract() == 0.0 && (0.0..1e9).contains(n) => {
                 Some(Padding::Before(*n as u64))
             }
             OptValue::Number(_) | OptValue::Word(_) | OptValue::List(_) | OptValue::Call { .. } => {
-                let (span, takes) = (option.value_span, "same, valid or a number of positions");
+                let (span, takes) =
+                    (option.value_span, "same, causal, valid or a number of positions");
                 self.scope.complain(Code::BadOption, span, format!("`padding` is {takes}"));
                 None
             }

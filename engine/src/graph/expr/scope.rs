@@ -6,7 +6,14 @@ use crate::graph::Graph;
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Shape};
 use crate::spec::ast::{Call, Ident};
+use crate::spec::lex::written;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Tensors have fewer elements than this.
+pub const MAX_ELEMENTS: u64 = 1 << 52;
+
+/// The most dimensions of one tensor.
+const MAX_RANK: usize = 32;
 
 /// What an expression is built into.
 #[derive(Debug)]
@@ -64,22 +71,28 @@ impl Scope<'_> {
         None
     }
 
-    /// The dimension of this name, with its size.
-    pub fn dimension(&mut self, ident: &Ident) -> Option<Dimension> {
+    /// The dimension of this name, with its size; `beside` are others that it stands with.
+    pub fn dimension(&mut self, ident: &Ident, beside: &[Ident]) -> Option<Dimension> {
         if let Some(&size) = self.dims.get(&ident.text) {
             return Some(Dimension::new(ident.text.as_str(), size));
         }
         let span = self.span(ident.span);
-        let mut d = Diagnostic::error(
-            Code::UnknownDimension,
-            span,
-            format!(
-                "The dimension `{}` has no size; give it one: dims {}:8",
-                ident.text, ident.text
-            ),
-        );
-        if let Some(near) = nearest(&ident.text, self.dims.keys().map(String::as_str)) {
-            d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
+        let message = format!("The dimension `{}` has no size", ident.text);
+        let mut d = Diagnostic::error(Code::UnknownDimension, span, message);
+        let others = self.dims.keys().map(String::as_str);
+        let near = nearest(&ident.text, others.filter(|d| beside.iter().all(|b| b.text != *d)));
+        if let Some(near) = near {
+            d = d.hint(Hint::edit(format!("Write `{near}`."), span, written(near)));
+        }
+        if self.origin.is_none() {
+            // After the last size that the study gives, or in a line of its own at the top.
+            let pair = format!("{}:8", written(&ident.text));
+            let last = self.dim_spans.values().max_by_key(|s| s.end);
+            let (place, mend) = match last {
+                Some(last) => (Span::new(last.end, last.end), format!(" {pair}")),
+                None => (Span::new(0, 0), format!("dims {pair}\n")),
+            };
+            d = d.hint(Hint::edit(format!("Give it a size: {pair}."), place, mend));
         }
         self.diagnostics.push(d);
         None
@@ -87,10 +100,18 @@ impl Scope<'_> {
 
     /// The shape with these dimensions.
     pub fn shape(&mut self, idents: &[Ident]) -> Option<Shape> {
-        let dims: Vec<Option<Dimension>> = idents.iter().map(|i| self.dimension(i)).collect();
+        if idents.len() > MAX_RANK {
+            let span = idents[0].span.join(idents[idents.len() - 1].span);
+            let message =
+                format!("A tensor has at most {MAX_RANK} dimensions, not {}", idents.len());
+            self.complain(Code::TooLarge, span, message);
+            return None;
+        }
+        let dims: Vec<Option<Dimension>> =
+            idents.iter().map(|i| self.dimension(i, idents)).collect();
         let dims: Option<Vec<Dimension>> = dims.into_iter().collect();
         match Shape::new(dims?) {
-            Ok(shape) if shape.elements() < 1 << 52 => Some(shape),
+            Ok(shape) if shape.elements() < MAX_ELEMENTS => Some(shape),
             Ok(shape) => {
                 let span = idents.first().map_or(Span::default(), |i| i.span);
                 self.complain(
@@ -135,7 +156,9 @@ impl Scope<'_> {
     /// Reports that a function is not called like this.
     pub fn wrong<T>(&mut self, function: Function, span: Span) -> Option<T> {
         let message = format!("`{}` is called as {}", function.name, function.form);
-        self.complain(Code::BadArguments, span, message);
+        let hint = Hint::new(format!("{}: {}.", function.name, function.about));
+        let d = Diagnostic::error(Code::BadArguments, self.span(span), message);
+        self.diagnostics.push(d.hint(hint));
         None
     }
 }

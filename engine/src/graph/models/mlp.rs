@@ -4,26 +4,24 @@
 //! out; with one hidden layer the dimension is `hidden`. `depth:3` repeats a single width.
 
 use super::{MAX_SIZE, Preset};
-use crate::diag::Diagnostic;
 use crate::graph::options::{DTYPES, Reader};
-use crate::spec::ast::{Opt, OptValue};
+use crate::spec::ast::OptValue;
 
 pub(super) const PRESET: Preset = Preset {
     name: "mlp",
     about: "A fully connected network of any depth, for regression or classification.",
     options: "batch:32 in:4 hidden:16 depth:1 out:1 activation:relu loss:mse",
+    known: &[&["batch", "in", "hidden", "depth", "out", "activation", "loss", "dtype"]],
     expand,
 };
 
 const MAX_DEPTH: u64 = 256;
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let known = ["batch", "in", "hidden", "depth", "out", "activation", "loss", "dtype"];
-    let mut read = Reader::new("mlp", options, &known, diagnostics);
+fn expand(read: &mut Reader<'_, '_>) -> String {
     let batch = read.whole("batch", 1, MAX_SIZE).unwrap_or(32);
     let features = read.whole("in", 1, MAX_SIZE).unwrap_or(4);
     let out = read.whole("out", 1, MAX_SIZE).unwrap_or(1);
-    let widths = widths(&mut read);
+    let widths = widths(read);
     let activations = ["relu", "tanh", "sigmoid", "gelu", "silu", "none"].map(|name| (name, name));
     let activation = read.choice("activation", &activations).unwrap_or("relu");
     let losses = [("mse", "mse"), ("cross_entropy", "cross_entropy")];

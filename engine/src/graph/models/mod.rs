@@ -1,10 +1,23 @@
 //! Presets: models by name. Each is study text, built like any model written out, so a preset and
 //! its written-out form cannot differ.
 
-mod mlp;
+mod text;
+mod settings;
+mod positions;
+mod attention;
+mod feed_forward;
+mod experts;
+
 mod two_layer;
+mod mlp;
+mod transformer;
+mod encoder;
+mod encoder_decoder;
+mod moe;
+mod convnet;
 
 use crate::diag::{Code, Diagnostic, Hint, nearest};
+use crate::graph::options::Reader;
 use crate::spec::ast::{Ident, Opt};
 
 /// A preset: its name, what it is, and the text it stands for.
@@ -16,11 +29,21 @@ pub struct Preset {
     pub about: &'static str,
     /// The options it takes, with their defaults.
     pub options: &'static str,
-    expand: fn(&[Opt], &mut Vec<Diagnostic>) -> String,
+    /// All options that it reads.
+    known: &'static [&'static [&'static str]],
+    expand: fn(&mut Reader<'_, '_>) -> String,
 }
 
 /// All presets.
-pub const PRESETS: &[Preset] = &[two_layer::PRESET, mlp::PRESET];
+pub const PRESETS: &[Preset] = &[
+    two_layer::PRESET,
+    mlp::PRESET,
+    transformer::PRESET,
+    encoder::PRESET,
+    encoder_decoder::PRESET,
+    moe::PRESET,
+    convnet::PRESET,
+];
 
 /// The text a `model` statement stands for: `dims`, `input`, `param` and assignments.
 pub fn expand(
@@ -29,7 +52,8 @@ pub fn expand(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<String> {
     if let Some(found) = PRESETS.iter().find(|p| p.name == preset.text) {
-        return Some((found.expand)(options, diagnostics));
+        let mut read = Reader::new(found.name, options, &found.known.concat(), diagnostics);
+        return Some((found.expand)(&mut read));
     }
     let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
     let mut d = Diagnostic::error(
@@ -42,6 +66,12 @@ pub fn expand(
     }
     diagnostics.push(d);
     None
+}
+
+/// Whether a preset has an option of this name.
+pub fn takes(preset: &str, option: &str) -> bool {
+    let found = PRESETS.iter().find(|p| p.name == preset);
+    found.is_some_and(|p| p.known.iter().any(|list| list.contains(&option)))
 }
 
 /// The largest size a dimension may have.

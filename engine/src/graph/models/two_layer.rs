@@ -1,20 +1,17 @@
 //! The example of the Mesh-TensorFlow paper (section 3): y = relu(x w + bias) v.
 
 use super::{MAX_SIZE, Preset};
-use crate::diag::Diagnostic;
 use crate::graph::options::{DTYPES, Reader};
-use crate::spec::ast::Opt;
 
 pub(super) const PRESET: Preset = Preset {
     name: "two_layer",
     about: "The paper's example: two fully connected layers, mean-square loss.",
     options: "batch:8 io:4 hidden:8",
+    known: &[&["batch", "io", "hidden", "dtype"]],
     expand,
 };
 
-fn expand(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> String {
-    let mut read =
-        Reader::new("two_layer", options, &["batch", "io", "hidden", "dtype"], diagnostics);
+fn expand(read: &mut Reader<'_, '_>) -> String {
     let batch = read.whole("batch", 1, MAX_SIZE).unwrap_or(8);
     let io = read.whole("io", 1, MAX_SIZE).unwrap_or(4);
     let hidden = read.whole("hidden", 1, MAX_SIZE).unwrap_or(8);

@@ -1,0 +1,122 @@
+//! The end of a build: initial values, what is never used, the backward pass and the update.
+
+use super::{Builder, Built, MAX_PROBLEMS};
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::op::{Init, Op, Role};
+use crate::graph::optimizer::{self, Recipe};
+use crate::graph::train::TrainOptions;
+use crate::graph::{Graph, autodiff};
+use crate::index::{IdVec, NodeId};
+use std::collections::BTreeSet;
+
+impl Builder<'_> {
+    /// Parameters of two dimensions and more start normally distributed with deviation
+    /// 1/√fan-in (the size of what is summed over in their first einsum, else all dimensions but
+    /// the last), others at zero; inputs are standard normal.
+    pub(super) fn default_inits(&mut self) {
+        let users = self.built.graph.users();
+        for &id in &self.uninitialised {
+            let node = self.built.graph.node(id);
+            let init = if node.role == Role::Input {
+                Init::Normal { mean: 0.0, deviation: 1.0 }
+            } else if node.shape.rank() < 2 {
+                Init::Constant(0.0)
+            } else {
+                let fan_in = fan_in(&self.built.graph, &users, id);
+                Init::Normal { mean: 0.0, deviation: 1.0 / (fan_in as f64).sqrt() }
+            };
+            self.built.graph.set_init(id, init);
+        }
+    }
+
+    pub(super) fn unused(&mut self) {
+        if self.failed() {
+            return;
+        }
+        let graph = &self.built.graph;
+        let users = graph.users();
+        let idle = graph.nodes().entries().filter(|(id, node)| {
+            matches!(node.role, Role::Input | Role::Parameter) && users[*id].is_empty()
+        });
+        let mut found: Vec<Diagnostic> = idle
+            .map(|(_, node)| {
+                let message = format!("`{}` is declared and never used", node.name);
+                Diagnostic::warning(Code::Unused, node.span, message)
+            })
+            .collect();
+        let dims: BTreeSet<&str> =
+            graph.nodes().iter().flat_map(|n| n.shape.dims()).map(|d| &*d.name).collect();
+        let idle = self.built.dim_spans.iter().filter(|(name, _)| !dims.contains(name.as_str()));
+        found.extend(idle.map(|(name, span)| {
+            let message = format!("No tensor has the dimension `{name}`");
+            Diagnostic::warning(Code::Unused, *span, message).hint(Hint::edit(
+                "Remove it.",
+                *span,
+                "",
+            ))
+        }));
+        found.truncate(MAX_PROBLEMS);
+        self.diagnostics.append(&mut found);
+    }
+
+    /// Reports tensors whose names derived ones will have: gradients and slots.
+    fn derived_names_are_free(&mut self) -> bool {
+        let graph = &self.built.graph;
+        let taken = graph.nodes().iter().find(|node| {
+            let derived = node.name.split_once('/').filter(|(kind, _)| {
+                matches!(*kind, "grad" | "update" | "adam.m" | "adam.v" | "momentum.m")
+                    || kind.starts_with("adafactor.")
+            });
+            node.is_named && derived.is_some_and(|(_, of)| graph.find(of).is_some())
+        });
+        let Some(node) = taken else { return true };
+        let message = format!(
+            "`{}` is the name that training gives to a tensor of its own; give this one another",
+            node.name
+        );
+        self.diagnostics.push(Diagnostic::error(Code::Duplicate, node.span, message));
+        false
+    }
+
+    pub(super) fn finish(mut self, train: Option<Span>) -> Built {
+        let Some(span) = train else { return self.built };
+        if self.failed() {
+            return self.built;
+        }
+        let Some(loss) = self.built.graph.loss else {
+            self.diagnostics.push(
+                Diagnostic::error(
+                    Code::NoLoss,
+                    span,
+                    "There is nothing to train: no tensor is called `loss`",
+                )
+                .hint(Hint::new("Assign a single number to it: loss = mean(square(y - target)).")),
+            );
+            return self.built;
+        };
+        if !self.derived_names_are_free() {
+            return self.built;
+        }
+        autodiff::differentiate(&mut self.built.graph, loss);
+        if self.built.graph.gradients.is_empty() {
+            self.diagnostics.push(Diagnostic::warning(
+                Code::NoLoss,
+                span,
+                "The loss depends on no parameter: training changes nothing",
+            ));
+        }
+        let TrainOptions { optimizer, rate, schedule, clip, .. } = self.built.train;
+        let recipe = Recipe { optimizer, rate, schedule, clip, span };
+        optimizer::update(&mut self.built.graph, &recipe);
+        self.built
+    }
+}
+
+fn fan_in(graph: &Graph, users: &IdVec<NodeId, Vec<NodeId>>, id: NodeId) -> u64 {
+    let shape = graph.shape(id);
+    let einsum = users[id].iter().map(|&u| graph.node(u)).find(|n| n.op == Op::Einsum);
+    match einsum {
+        Some(user) => shape.filter(|d| !user.shape.has(&d.name)).elements().max(1),
+        None => shape.dims()[..shape.rank() - 1].iter().map(|d| d.size).product::<u64>().max(1),
+    }
+}

@@ -1,0 +1,259 @@
+//! From the parsed study to the graph: declarations and assignments (`tensors`), blocks, presets;
+//! then, for a study that trains, the backward pass and the update (`finish`).
+
+mod tensors;
+mod blocks;
+mod finish;
+
+use super::op::{Dtype, Role};
+use super::options::{DTYPES, Reader};
+use super::train::{self, TrainOptions};
+use super::{Graph, models};
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::index::NodeId;
+use crate::spec::ast::{Ident, Item, Opt, Pair, Spec, Stmt};
+use crate::spec::parse;
+use blocks::Scopes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most nodes a graph may have before differentiation.
+const MAX_NODES: usize = 200_000;
+
+/// The most problems that are listed.
+const MAX_PROBLEMS: usize = 200;
+
+/// A study's graph and what its statements say beside it.
+#[derive(Debug, Clone, Default)]
+pub struct Built {
+    /// The graph as far as the text could be read.
+    pub graph: Graph,
+    /// What `train` says.
+    pub train: TrainOptions,
+    /// Where each tensor dimension got its size.
+    pub dim_spans: BTreeMap<String, Span>,
+}
+
+/// Builds the graph of a study.
+pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
+    let mut builder = Builder::new(diagnostics);
+    let found_train = builder.statements(spec);
+    builder.report_unlisted();
+    // Where lines could not be read, they may well hold the model.
+    if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
+        builder.diagnostics.push(
+            Diagnostic::error(
+                Code::MissingStatement,
+                Span::new(0, 0),
+                "The study has no model".to_owned(),
+            )
+            .hint(Hint::edit(
+                "Add the paper's example.",
+                Span::new(0, 0),
+                "model two_layer\n",
+            )),
+        );
+    }
+    builder.default_inits();
+    builder.unused();
+    builder.finish(found_train)
+}
+
+struct Builder<'d> {
+    built: Built,
+    dims: BTreeMap<String, u64>,
+    names: Scopes,
+    /// Parameters and inputs without `init:`.
+    uninitialised: Vec<NodeId>,
+    diagnostics: &'d mut Vec<Diagnostic>,
+    /// How many there were before.
+    before: usize,
+    /// Names whose declaration or assignment was wrong: their use is no further mistake.
+    broken: BTreeSet<String>,
+    /// The span of the `model` statement while its text is built.
+    origin: Option<Span>,
+    /// Blocks met so far, with their surroundings' prefix.
+    blocks: BTreeSet<String>,
+    /// `layer.3.` inside the fourth repetition of a block.
+    prefix: String,
+}
+
+impl<'d> Builder<'d> {
+    fn new(diagnostics: &'d mut Vec<Diagnostic>) -> Self {
+        let before = diagnostics.len();
+        Self {
+            built: Built::default(),
+            dims: BTreeMap::new(),
+            names: Scopes::default(),
+            uninitialised: Vec::new(),
+            broken: BTreeSet::new(),
+            diagnostics,
+            before,
+            origin: None,
+            blocks: BTreeSet::new(),
+            prefix: String::new(),
+        }
+    }
+
+    fn failed(&self) -> bool {
+        count_errors(&self.diagnostics[self.before..]) > 0
+    }
+
+    /// Whether so much is wrong that the rest is not looked at.
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() - self.before >= MAX_PROBLEMS
+    }
+
+    fn report_unlisted(&mut self) {
+        if self.is_full() {
+            let last = self.diagnostics.last().map_or(Span::default(), |d| d.span);
+            self.diagnostics.push(Diagnostic::error(
+                Code::TooLarge,
+                last,
+                format!("There are more than {MAX_PROBLEMS} problems; the rest is not listed"),
+            ));
+        }
+    }
+
+    /// Reads all statements; dimensions first, since a study may size them below their use.
+    fn statements(&mut self, spec: &Spec) -> Option<Span> {
+        let mut train = None;
+        let mut model_dtype = None;
+        for item in &spec.items {
+            match &item.stmt {
+                Stmt::Dims(pairs) => {
+                    for pair in pairs {
+                        self.dimension(&pair.name.text, pair.size, pair.span);
+                    }
+                }
+                Stmt::Train(options) => {
+                    self.built.train = train::train(options, self.diagnostics);
+                    self.built.graph.dtype = self.built.train.dtype;
+                    self.built.graph.seed = self.built.train.seed;
+                    train = Some((item.span, options.iter().any(|o| o.key.text == "dtype")));
+                }
+                Stmt::Model { options, .. } => {
+                    let mut quiet = Vec::new();
+                    model_dtype =
+                        Reader::new("model", options, &[], &mut quiet).choice("dtype", DTYPES);
+                }
+                Stmt::Blank
+                | Stmt::Mesh(_)
+                | Stmt::Layout(_)
+                | Stmt::Input(_)
+                | Stmt::Param(_)
+                | Stmt::Assign { .. }
+                | Stmt::Block { .. }
+                | Stmt::End
+                | Stmt::Pipeline(_)
+                | Stmt::Hardware { .. }
+                | Stmt::Unreadable(_) => {}
+            }
+        }
+        if let (Some(dtype), None | Some((_, false))) = (model_dtype, train) {
+            self.set_dtype(dtype);
+        }
+        self.items(&spec.items);
+        train.map(|t| t.0)
+    }
+
+    fn set_dtype(&mut self, dtype: Dtype) {
+        self.built.graph.dtype = dtype;
+        self.built.train.dtype = dtype;
+    }
+
+    fn dimension(&mut self, name: &str, size: u64, span: Span) {
+        let span = self.origin.unwrap_or(span);
+        if let Some(&before) = self.dims.get(name) {
+            if self.built.dim_spans.get(name) != Some(&span) {
+                self.diagnostics.push(
+                    Diagnostic::error(
+                        Code::Duplicate,
+                        span,
+                        format!("The dimension `{name}` already has the size {before}"),
+                    )
+                    .hint(Hint::edit("Remove this one.", span, "")),
+                );
+            }
+            return;
+        }
+        self.dims.insert(name.to_owned(), size);
+        self.built.dim_spans.insert(name.to_owned(), span);
+    }
+
+    /// A dimension of a preset; its size belongs into the `model` line, not into `dims`.
+    /// One that the line does not mention gets it at the line's end, if the preset takes it there.
+    fn preset_dimension(&mut self, preset: &Ident, options: &[Opt], pair: &Pair, span: Span) {
+        let name = &pair.name.text;
+        let takes = models::takes(&preset.text, name);
+        if let Some(&elsewhere) = self.built.dim_spans.get(name) {
+            let message = if takes {
+                format!("`{name}` gets its size in the model line: {} {name}:8", preset.text)
+            } else {
+                format!("`{name}` gets its size from the model line")
+            };
+            self.diagnostics.push(
+                Diagnostic::error(Code::Duplicate, elsewhere, message).hint(Hint::edit(
+                    "Remove this one.",
+                    elsewhere,
+                    "",
+                )),
+            );
+            return;
+        }
+        let own = options.iter().find(|o| o.key.text == *name);
+        self.origin = Some(own.map_or(Span::new(span.end, span.end), |o| o.span));
+        self.dimension(name, pair.size, pair.span);
+        if own.is_none() && !takes {
+            self.built.dim_spans.remove(name);
+        }
+    }
+
+    fn items(&mut self, items: &[Item]) {
+        let mut i = 0;
+        while i < items.len() && !self.is_full() {
+            let item = &items[i];
+            i += 1;
+            match &item.stmt {
+                Stmt::Model { preset, options } => self.model(preset, options, item.span),
+                Stmt::Input(decls) => decls.iter().for_each(|d| self.declare(d, Role::Input)),
+                Stmt::Param(decls) => decls.iter().for_each(|d| self.declare(d, Role::Parameter)),
+                Stmt::Assign { name, dims, value } => self.assign(name, dims.as_deref(), value),
+                Stmt::Block { name, options } => {
+                    let length = blocks::length(&items[i..]);
+                    self.block(name, options, &items[i..i + length]);
+                    i += length;
+                }
+                Stmt::Blank
+                | Stmt::Mesh(_)
+                | Stmt::Layout(_)
+                | Stmt::Dims(_)
+                | Stmt::End
+                | Stmt::Train(_)
+                | Stmt::Pipeline(_)
+                | Stmt::Hardware { .. }
+                | Stmt::Unreadable(_) => {}
+            }
+        }
+    }
+
+    fn model(&mut self, preset: &Ident, options: &[Opt], span: Span) {
+        let Some(text) = models::expand(preset, options, self.diagnostics) else { return };
+        let (spec, problems) = parse::parse(&text);
+        self.diagnostics.extend(problems.into_iter().map(|d| Diagnostic { span, ..d }));
+        self.origin = Some(span);
+        for item in &spec.items {
+            if let Stmt::Dims(pairs) = &item.stmt {
+                for pair in pairs {
+                    self.preset_dimension(preset, options, pair, span);
+                }
+            }
+        }
+        self.origin = Some(span);
+        self.items(&spec.items);
+        self.origin = None;
+    }
+}
+
+fn count_errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|d| d.is_error()).count()
+}

@@ -1,0 +1,192 @@
+//! Every preset, with each of its choices, trained under several layouts: the same losses as on
+//! one processor, and the messages that were predicted.
+
+use crate::common::study;
+use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::session::Session;
+use meshwork_engine::spmd::check::check;
+use meshwork_engine::study::Study;
+
+const STEPS: usize = 10;
+
+/// A small study of a preset that trains.
+fn text(layout: &str, model: &str) -> String {
+    let train = "train optimizer:adam rate:0.01 steps:10 seed:3";
+    if layout.is_empty() {
+        format!("model {model}\n{train}\n")
+    } else {
+        format!("{layout}\nmodel {model}\n{train}\n")
+    }
+}
+
+fn curve(study: &Study) -> Vec<f64> {
+    check(study.program().unwrap()).unwrap();
+    let mut run = Session::new(study, None, Alone).unwrap();
+    let losses = (0..STEPS).map(|_| run.step().loss.unwrap()).collect();
+    assert_eq!(run.counted(), run.predicted(), "{}", study.text());
+    losses
+}
+
+/// Trains the model alone and under each layout.
+fn same_everywhere(model: &str, layouts: &[&str]) {
+    let alone = curve(&study(&text("", model)));
+    assert!(alone.iter().all(|l| l.is_finite()), "{model}: {alone:?}");
+    assert!(alone[STEPS - 1] < alone[0], "{model} does not learn: {alone:?}");
+    for layout in layouts {
+        let split = curve(&study(&text(layout, model)));
+        for (step, (a, b)) in split.iter().zip(&alone).enumerate() {
+            assert!((a - b).abs() / b < 1e-4, "{model}\n{layout}\nstep {step}: {a} for {b}");
+        }
+    }
+}
+
+/// Small enough for debug builds.
+const SMALL: &str = "batch:4 length:8 vocab:16 d_model:8 heads:4 d_kv:4 d_ff:16 layers:2";
+
+const TRANSFORMER: [&str; 6] = [
+    // Data parallel.
+    "mesh all:2\nlayout batch:all",
+    // The paper's model parallelism.
+    "mesh all:2\nlayout vocab:all d_ff:all heads:all",
+    // Both.
+    "mesh rows:2 cols:2\nlayout batch:rows vocab:cols d_ff:cols heads:cols",
+    // Sequences are split.
+    "mesh all:2\nlayout length:all",
+    // Megatron's, with what lies between the layers split too.
+    "mesh rows:2 cols:2\nlayout batch:rows d_model:cols",
+    "mesh rows:2 cols:2\nlayout length:rows vocab:cols d_ff:cols heads:cols",
+];
+
+#[test]
+fn transformer() {
+    for choice in ["", "norm:layer bias:on ffn:gelu tied:on"] {
+        same_everywhere(&format!("transformer {SMALL} {choice}"), &TRANSFORMER);
+    }
+}
+
+#[test]
+fn transformer_with_sequence_parallelism() {
+    let layouts = [
+        "mesh all:2\nlayout length:all heads:all d_ff:all vocab:all",
+        "mesh rows:2 cols:2\nlayout batch:rows length:cols heads:cols d_ff:cols vocab:cols",
+        "mesh all:4\nlayout length:all heads:all d_ff:all",
+        TRANSFORMER[1],
+    ];
+    for choice in ["", "positions:rotary attention:local bias:on norm:layer dropout:0.1"] {
+        same_everywhere(&format!("transformer {SMALL} sequence_parallel:on {choice}"), &layouts);
+    }
+}
+
+#[test]
+fn transformer_with_other_positions() {
+    for choice in ["positions:rotary", "positions:relative buckets:8", "positions:none scale:off"] {
+        same_everywhere(&format!("transformer {SMALL} {choice}"), &TRANSFORMER);
+    }
+}
+
+#[test]
+fn transformer_with_shared_keys() {
+    let layouts = [
+        TRANSFORMER[0],
+        TRANSFORMER[1],
+        "mesh all:2\nlayout vocab:all d_ff:all heads:all kv_heads:all",
+        "mesh rows:2 cols:2\nlayout batch:rows vocab:cols d_ff:cols heads:cols kv_heads:cols",
+        TRANSFORMER[3],
+    ];
+    same_everywhere(&format!("transformer {SMALL} kv_heads:2 ffn:swiglu"), &layouts);
+    same_everywhere(&format!("transformer {SMALL} kv_heads:2 bias:on"), &layouts[..2]);
+}
+
+#[test]
+fn transformer_with_windows() {
+    for choice in ["", "positions:rotary", "positions:relative buckets:8"] {
+        let model = format!("transformer {SMALL} attention:local window:4 {choice}");
+        same_everywhere(&model, &TRANSFORMER);
+    }
+    same_everywhere(&format!("transformer {SMALL} attention:full"), &TRANSFORMER[..4]);
+}
+
+#[test]
+fn transformer_with_dropout_and_other_losses() {
+    let choice = "dropout:0.1 z_loss:0.001 label_smoothing:0.1 inputs:given";
+    same_everywhere(&format!("transformer {SMALL} {choice}"), &TRANSFORMER);
+}
+
+#[test]
+fn feed_forward_layers() {
+    for ffn in ["silu", "tanh", "glu", "bilinear", "reglu", "geglu", "swiglu"] {
+        let model = format!("transformer {SMALL} ffn:{ffn} bias:on");
+        same_everywhere(&model, &TRANSFORMER[2..3]);
+    }
+}
+
+#[test]
+fn encoder() {
+    for choice in ["", "attention:local window:3 positions:relative buckets:8", "positions:rotary"]
+    {
+        let model = format!("encoder {SMALL} mask_rate:0.3 {choice}");
+        same_everywhere(&model, &TRANSFORMER);
+    }
+}
+
+#[test]
+fn encoder_decoder() {
+    let split_source = "mesh all:2\nlayout length:all source_length:all";
+    let layouts = [TRANSFORMER[0], TRANSFORMER[1], TRANSFORMER[2], TRANSFORMER[4], split_source];
+    for choice in ["", "positions:relative buckets:8 tied:on", "positions:rotary kv_heads:2"] {
+        let model = format!("encoder_decoder {SMALL} source_length:6 {choice}");
+        same_everywhere(&model, &layouts);
+    }
+}
+
+const EXPERTS: [&str; 6] = [
+    "mesh all:2\nlayout batch:all",
+    "mesh all:4\nlayout batch:all experts:all",
+    "mesh all:2\nlayout batch:all experts:all groups:all",
+    "mesh rows:2 cols:2\nlayout batch:rows experts:rows expert_hidden:cols",
+    "mesh rows:2 cols:2\nlayout batch:rows experts:cols",
+    "mesh all:2\nlayout length:all experts:all",
+];
+
+#[test]
+fn mixture_of_experts() {
+    let small = "moe batch:4 length:8 d_model:8 experts:4 expert_hidden:16";
+    for choice in [
+        "",
+        "gating:top1 router_z_loss:0.001 min_capacity:1",
+        "group_size:4 second_policy:all min_capacity:1",
+        "group_size:16 second_policy:threshold ffn:swiglu",
+    ] {
+        same_everywhere(&format!("{small} {choice}"), &EXPERTS);
+    }
+}
+
+#[test]
+fn transformer_with_experts() {
+    for choice in ["", "expert_every:2", "expert_every:2 gating:top1 group_size:4"] {
+        let model = format!("transformer {SMALL} experts:4 {choice}");
+        same_everywhere(&model, &EXPERTS);
+    }
+}
+
+#[test]
+fn convnet() {
+    let layouts = [
+        "mesh all:2\nlayout batch:all",
+        "mesh all:2\nlayout h:all",
+        "mesh rows:2 cols:2\nlayout h:rows w:cols",
+        "mesh rows:2 cols:2\nlayout batch:rows c1:cols",
+        "mesh rows:2 cols:2\nlayout h:rows c2:cols",
+    ];
+    let pooled = [
+        layouts[0],
+        "mesh rows:2 cols:2\nlayout h:rows w:cols h2:rows w2:cols",
+        "mesh rows:2 cols:2\nlayout h:rows w:cols",
+        "mesh all:2\nlayout h:all h2:all",
+    ];
+    let small = "convnet batch:4 h:8 w:8 in:2 channels:(4 6) classes:3";
+    same_everywhere(small, &layouts);
+    same_everywhere(&format!("{small} norm:none kernel:5"), &layouts);
+    same_everywhere(&format!("{small} pool:max"), &pooled);
+    same_everywhere(&format!("{small} pool:avg kernel:2"), &pooled);
+}

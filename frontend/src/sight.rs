@@ -1,0 +1,96 @@
+//! What is in sight follows a change at once; what is not follows a moment later, so that a click
+//! pays only for what its user can see.
+
+use leptos::html::Article;
+use leptos::prelude::*;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
+
+/// How long what is out of sight waits after the last change.
+const LATER: Duration = Duration::from_millis(200);
+/// What is as near as this to the edge of the view counts as in sight.
+const MARGIN: &str = "120px";
+
+/// Watches which elements are in sight.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight {
+    /// The ids of those that are not.
+    away: RwSignal<BTreeSet<String>>,
+    /// `None` in a browser without it: then all count as in sight.
+    observer: StoredValue<Option<IntersectionObserver>, LocalStorage>,
+}
+
+impl Sight {
+    /// Watches nothing yet.
+    pub fn watching() -> Self {
+        let away = RwSignal::new(BTreeSet::new());
+        let note = move |entries: js_sys::Array| {
+            let entries = entries.iter().map(JsCast::unchecked_into::<IntersectionObserverEntry>);
+            away.update(|away| entries.for_each(|e| sort(away, &e)));
+        };
+        let note = Closure::<dyn FnMut(js_sys::Array)>::new(note).into_js_value();
+        let options = IntersectionObserverInit::new();
+        options.set_root_margin(MARGIN);
+        // the columns scroll, not the page; browsers that do not know this margin have none
+        drop(js_sys::Reflect::set(&options, &"scrollMargin".into(), &JsValue::from_str(MARGIN)));
+        let observer = IntersectionObserver::new_with_options(note.unchecked_ref(), &options);
+        Self { away, observer: StoredValue::new_local(observer.ok()) }
+    }
+
+    /// Whether the element, which has this id, is in sight. It is until the browser says otherwise.
+    pub fn watch(self, element: NodeRef<Article>, id: String) -> Memo<bool> {
+        Effect::new(move |_| {
+            if let Some(element) = element.get() {
+                self.observer.with_value(|o| o.as_ref().map(|o| o.observe(&element)));
+            }
+        });
+        let name = id.clone();
+        on_cleanup(move || {
+            // gone with the pane itself
+            let _was_away = self.away.try_update(|away| away.remove(&name));
+        });
+        Memo::new(move |_| self.away.with(|away| !away.contains(&id)))
+    }
+}
+
+fn sort(away: &mut BTreeSet<String>, entry: &IntersectionObserverEntry) {
+    let element = entry.target();
+    if entry.is_intersecting() || !element.is_connected() {
+        away.remove(&element.id());
+    } else {
+        away.insert(element.id());
+    }
+}
+
+/// The value: at once in sight, a moment later out of it.
+pub fn follow<T>(value: Memo<T>, in_sight: Memo<bool>) -> ReadSignal<T>
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    let (seen, see) = signal(value.get_untracked());
+    let waiting = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(handle) = waiting.try_get_value().flatten() {
+            handle.clear();
+        }
+    };
+    let catch_up = move || {
+        if value.with_untracked(|v| seen.with_untracked(|s| v != s)) {
+            see.set(value.get_untracked());
+        }
+    };
+    Effect::new(move |_| {
+        value.track();
+        stop();
+        if in_sight.get() {
+            catch_up();
+        } else {
+            waiting.set_value(set_timeout_with_handle(catch_up, LATER).ok());
+        }
+    });
+    on_cleanup(stop);
+    seen
+}
