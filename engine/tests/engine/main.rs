@@ -11,6 +11,7 @@ mod common;
 mod random;
 mod driver;
 
+mod data;
 mod equality;
 mod experts;
 mod golden;
