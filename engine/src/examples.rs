@@ -1,4 +1,5 @@
-//! The studies of the examples menu: the layouts of the Mesh-TensorFlow paper and two on real data.
+//! The studies of the examples menu: the layouts of the Mesh-TensorFlow paper, language models,
+//! experts and pictures cut into tiles, and two on real data.
 //!
 //! Each starts with a comment that says what to look for, and each can be trained as it stands.
 
@@ -118,6 +119,71 @@ y = einsum(h, v -> batch io)
 loss = mean(square(y - target))
 
 train optimizer:momentum rate:0.1 steps:100
+",
+    },
+    Example {
+        id: "language-model",
+        title: "Language model: data parallel",
+        about: "A small Transformer that guesses the next token, its batch split over all processors.",
+        text: "\
+# A decoder language model, data parallel: each processor has its own sequences.
+# Look for: no message before the loss, then an Allreduce of every parameter's gradient.
+mesh all:4
+layout batch:all
+model transformer batch:8 length:16 vocab:32 d_model:16 heads:4 d_ff:64 layers:2
+train optimizer:adam rate:0.01 steps:100 seed:1
+",
+    },
+    Example {
+        id: "language-model-paper",
+        title: "Language model: the paper's layout",
+        about: "Batch by rows; vocabulary, heads and hidden units by columns, as in the paper.",
+        text: "\
+# The layout of the paper's large Transformers: batch by rows; vocab, heads and d_ff by columns.
+# Look for: two Allreduces per layer over cols in the forward pass, and none of the logits.
+mesh rows:2 cols:2
+layout batch:rows vocab:cols d_ff:cols heads:cols
+model transformer batch:8 length:16 vocab:32 d_model:16 heads:4 d_ff:64 layers:2
+train optimizer:adam rate:0.01 steps:100 seed:1
+",
+    },
+    Example {
+        id: "megatron",
+        title: "Megatron: tensor and sequence parallel",
+        about: "Matrices split by columns, then rows; between the layers the sequence is split.",
+        text: "\
+# Megatron's tensor parallelism; between the layers, where nothing has heads, the sequence is split.
+# Look for: an Allgather into each layer, a Reducescatter out. Try it without length:cols.
+mesh cols:4
+layout vocab:cols heads:cols d_ff:cols length:cols
+model transformer batch:4 length:16 vocab:32 d_model:16 heads:4 layers:2 norm:layer ffn:gelu bias:on sequence_parallel:on
+train optimizer:adam rate:0.01 steps:100 seed:1
+",
+    },
+    Example {
+        id: "experts",
+        title: "Mixture of experts: expert parallel",
+        about: "Each processor has its own sequences and its own experts; tokens travel between them.",
+        text: "\
+# Tokens are split by batch, experts over the same processors: each token goes to two experts.
+# Look for: an Alltoall there and one back in every layer, forward and backward.
+mesh all:4
+layout batch:all experts:all
+model transformer batch:8 length:16 vocab:32 d_model:16 heads:4 layers:2 experts:4 expert_hidden:32 gating:top2
+train optimizer:adam rate:0.01 steps:100 seed:1
+",
+    },
+    Example {
+        id: "convnet",
+        title: "Convolutions: pictures cut into tiles",
+        about: "Rows and columns of every picture are split; neighbours exchange their edges.",
+        text: "\
+# Each processor has a quarter of every picture and all filters.
+# Look for: Receives of the neighbours' edges before each convolution, one row or column wide.
+mesh rows:2 cols:2
+layout h:rows w:cols
+model convnet batch:16 h:8 w:8 in:1 channels:(8 8) kernel:3 classes:4
+train optimizer:adam rate:0.01 steps:100 seed:1
 ",
     },
     Example {

@@ -67,9 +67,10 @@ fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "operations have a slope unless listed")]
 const fn has_slope(op: &Op, k: usize) -> bool {
     match op {
-        Op::StopGradient | Op::TopK { .. } => false,
         Op::Elementwise(Element::Select) => k > 0,
-        Op::Elementwise(
+        Op::StopGradient
+        | Op::TopK { .. }
+        | Op::Elementwise(
             Element::Equal
             | Element::Less
             | Element::LessEqual

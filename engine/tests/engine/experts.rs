@@ -88,3 +88,15 @@ fn no_more_through_collectives_than_the_original() {
         }
     }
 }
+
+/// Where a token is sent is a choice and has no slope: no gradient is computed by it, which would
+/// be another product as large as the sending itself, and an Alltoall.
+#[test]
+fn no_gradient_by_choices() {
+    let study = study("mesh all:4\nlayout batch:all experts:all\nmodel moe\ntrain\n");
+    let named = |name: &str| study.graph().find(name).is_some();
+    assert!(named("grad/ffn.combine") && named("grad/ffn.gates"));
+    for name in ["grad/ffn.dispatch", "grad/ffn.first", "grad/ffn.place1", "grad/ffn.sent"] {
+        assert!(!named(name), "{name}");
+    }
+}

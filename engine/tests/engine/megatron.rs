@@ -7,7 +7,7 @@ use meshwork_engine::study::{CollectiveInfo, Study};
 
 /// Collectives of one layer, forward and backward: those of activations and their gradients, and
 /// those of parameters' gradients. With sequence parallelism each processor has summands of the
-/// latter for norms and biases, vectors of d_model numbers; Megatron sums those up, too.
+/// latter for norms and biases, vectors as long as the model is wide; Megatron sums those up, too.
 fn of_layer(study: &Study, layer: u32) -> (Vec<CollectiveInfo>, Vec<CollectiveInfo>) {
     let name = format!("layer.{layer}.");
     let mut all = study.collectives();

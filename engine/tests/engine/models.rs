@@ -103,6 +103,9 @@ fn transformer_with_windows() {
         let model = format!("transformer {SMALL} attention:local window:4 {choice}");
         same_everywhere(&model, &TRANSFORMER);
     }
+    // Windows that reach beyond the neighbours.
+    let far = ["mesh all:4\nlayout length:all", "mesh a:2 b:4\nlayout length:b heads:a"];
+    same_everywhere(&format!("transformer {SMALL} attention:local window:7"), &far);
     same_everywhere(&format!("transformer {SMALL} attention:full"), &TRANSFORMER[..4]);
 }
 

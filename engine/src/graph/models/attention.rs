@@ -75,7 +75,7 @@ impl Attention<'_> {
         text.block(self.name, |text| {
             norm(text, s);
             let h = inside(text, self.outside, self.length);
-            self.parameters(text, s);
+            Self::parameters(text, s);
             self.projections(text, s, h);
             self.mix(text, s);
         });
@@ -94,7 +94,7 @@ impl Attention<'_> {
         if self.is_local() { self.length.to_owned() } else { self.memory.to_owned() }
     }
 
-    fn parameters(self, text: &mut Text, s: &Settings) {
+    fn parameters(text: &mut Text, s: &Settings) {
         text.dim("heads", s.heads);
         text.dim("d_kv", s.d_kv);
         let shared = if s.kv_heads == s.heads { "heads" } else { "kv_heads" };
@@ -102,7 +102,7 @@ impl Attention<'_> {
         let init = if s.scale {
             String::new()
         } else {
-            let deviation = ((s.d_model * s.d_kv) as f64).sqrt().recip();
+            let deviation = (s.d_model as f64 * s.d_kv as f64).sqrt().recip();
             format!(" init:normal(0 {})", number(deviation))
         };
         text.line(format!("param q[d_model heads d_kv]{init}"));
@@ -150,7 +150,7 @@ impl Attention<'_> {
         text.line(format!("{name} = {turned}"));
     }
 
-    /// The expression turned by its positions' angles, after a line that halves d_kv.
+    /// The expression turned by its positions' angles, after a line that halves them.
     fn turned_line(
         self,
         text: &mut Text,

@@ -135,7 +135,10 @@ fn channels(read: &mut Reader<'_, '_>) -> Vec<u64> {
         OptValue::List(list) if (1..=MAX_DEPTH).contains(&list.len()) => {
             list.iter().map(ok).collect()
         }
-        one => ok(one).map(|width| vec![width]),
+        OptValue::List(_) => None,
+        OptValue::Number(_) | OptValue::Word(_) | OptValue::Call { .. } => {
+            ok(&option.value).map(|width| vec![width])
+        }
     };
     widths.unwrap_or_else(|| {
         read.bad(option, "a number of channels, or one for each convolution: (8 16)");

@@ -54,18 +54,19 @@ enum Groups {
 /// A mixture of experts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Experts {
-    pub(super) experts: u64,
+    /// How many.
+    pub(super) count: u64,
     /// Every so many-th layer has experts.
     pub(super) every: u64,
     hidden: u64,
-    top_2: bool,
-    capacity: u64,
+    pub(super) top_2: bool,
+    pub(super) capacity: u64,
     group: u64,
     groups: Groups,
-    balance_loss: f64,
-    z_loss: f64,
-    second: Second,
-    threshold: f64,
+    pub(super) balance_loss: f64,
+    pub(super) z_loss: f64,
+    pub(super) second: Second,
+    pub(super) threshold: f64,
 }
 
 impl Experts {
@@ -94,7 +95,8 @@ impl Experts {
             Groups::Sequences
         } else if length.is_multiple_of(group) {
             Groups::Chunks
-        } else if (batch * length).is_multiple_of(group) && group.is_multiple_of(length) {
+        } else if batch.saturating_mul(length).is_multiple_of(group) && group.is_multiple_of(length)
+        {
             Groups::Several
         } else {
             let message = format!(
@@ -105,7 +107,7 @@ impl Experts {
             Groups::Sequences
         };
         let made = Self {
-            experts: experts.unwrap_or(1),
+            count: experts.unwrap_or(1),
             every,
             hidden,
             top_2,
@@ -132,14 +134,14 @@ impl Experts {
 
     /// max(min(group, ⌊group · factor / experts⌋), least)
     fn with_capacity(self, read: &mut Reader<'_, '_>, factor: f64, least: u64) -> Self {
-        let share = (self.group as f64 * factor / self.experts as f64) as u64;
+        let share = (self.group as f64 * factor / self.count as f64) as u64;
         let capacity = share.min(self.group).max(least);
         if capacity == 0 {
             let message = format!(
                 "No token finds a place: {} · {} / {} rounds down to a capacity of 0",
                 self.group,
                 number(factor),
-                self.experts
+                self.count
             );
             if read.get("min_capacity").is_some() {
                 refuse(read, "min_capacity", &message, 1);
@@ -158,8 +160,8 @@ impl Experts {
         (batch, length): (u64, u64),
     ) {
         for (dim, size) in [
-            ("experts", self.experts),
-            ("expert_unsplit", self.experts),
+            ("experts", self.count),
+            ("expert_unsplit", self.count),
             ("expert_hidden", self.hidden),
             ("capacity", self.capacity),
         ] {
@@ -173,12 +175,15 @@ impl Experts {
                 ("batch", "group", "chunk ")
             }
             Groups::Several => {
-                text.dim("groups", batch * length / self.group);
+                text.dim("groups", batch.saturating_mul(length) / self.group);
                 ("groups", "group", "")
             }
         };
         let apart = format!("{lead}_unsplit");
-        text.dim(&apart, if lead == "groups" { batch * length / self.group } else { batch });
+        text.dim(
+            &apart,
+            if lead == "groups" { batch.saturating_mul(length) / self.group } else { batch },
+        );
         let tokens = if member == "group" { "tokens" } else { from };
         if member == "group" {
             text.dim("group", self.group);
@@ -194,8 +199,6 @@ impl Experts {
         let place = format!("{lead} {beside}{member}");
         text.line(format!("choice = einsum({tokens}, router -> {place} expert_unsplit)"));
         self.gate(text, member, &place);
-        self.losses(text, member);
-        self.assign(text);
         text.line("dispatch = less(0, combine)");
         let rest = format!("{beside}capacity");
         text.line(format!(
@@ -212,66 +215,6 @@ impl Experts {
             Groups::Sequences => format!("mixed = {mixed}"),
             Groups::Chunks => format!("mixed = reshape({mixed}, chunk, group -> length)"),
             Groups::Several => format!("mixed = reshape({mixed}, groups, group -> batch length)"),
-        });
-    }
-
-    fn gate(self, text: &mut Text, member: &str, place: &str) {
-        text.line("gates = softmax(choice, dim:expert_unsplit)");
-        text.line("gate1 = max(gates, over:expert_unsplit)");
-        text.line("first = one_hot(argmax(gates, dim:expert_unsplit), dim:expert_unsplit)");
-        text.line(format!("place1 = cumsum(first, dim:{member} exclusive:on) * first"));
-        text.line(format!("fits1 = first * less(place1, {})", self.capacity));
-        if !self.top_2 {
-            return;
-        }
-        text.line("others = gates * (1 - first)");
-        text.line("gate2 = max(others, over:expert_unsplit)");
-        text.line("both = gate1 + gate2 + 1e-9");
-        let second = "one_hot(argmax(others, dim:expert_unsplit), dim:expert_unsplit)";
-        let listed = place.replace(' ', ", ");
-        let threshold = number(self.threshold);
-        text.line(match self.second {
-            Second::All => format!("second = {second}"),
-            Second::None => format!("second = {second} * 0"),
-            Second::Threshold => format!("second = {second} * less({threshold}, gate2 / both)"),
-            Second::Random => {
-                format!("second = {second} * less(random({listed}), gate2 / both / {threshold})")
-            }
-        });
-        text.line(format!(
-            "place2 = (cumsum(second, dim:{member} exclusive:on) + sum(fits1, over:{member})) * second"
-        ));
-        text.line(format!("fits2 = second * less(place2, {})", self.capacity));
-    }
-
-    /// E² · mean over groups and experts of (share of tokens sent · mean gate), times its weight.
-    fn losses(self, text: &mut Text, member: &str) {
-        let mut terms = "balance".to_owned();
-        if self.balance_loss > 0.0 {
-            let weight = self.balance_loss * (self.experts * self.experts) as f64;
-            terms = format!(
-                "{terms} + mean(mean(first, over:{member}) * mean(gates, over:{member})) * {}",
-                number(weight)
-            );
-        }
-        if self.z_loss > 0.0 {
-            terms = format!(
-                "{terms} + mean(square(logsumexp(choice, over:expert_unsplit))) * {}",
-                number(self.z_loss)
-            );
-        }
-        if terms != "balance" {
-            text.line(format!("balance = {terms}"));
-        }
-    }
-
-    fn assign(self, text: &mut Text) {
-        let term =
-            |gate: &str, n: u8| format!("{gate} * fits{n} * one_hot(place{n}, dim:capacity)");
-        text.line(if self.top_2 {
-            format!("combine = {} + {}", term("gate1 / both", 1), term("gate2 / both", 2))
-        } else {
-            format!("combine = {}", term("gate1", 1))
         });
     }
 }

@@ -4,7 +4,7 @@ use super::attention::{biased, dropped, inside, norm, outside};
 use super::settings::{Activation, Settings};
 use super::text::{Text, number};
 
-/// A feed-forward layer: d_model → d_ff → d_model, plain or gated.
+/// A feed-forward layer: from the model to hidden units and back, plain or gated.
 pub(super) fn write(text: &mut Text, s: &Settings, length: &str, between: Option<&str>) {
     text.dim("d_ff", s.d_ff);
     text.block("ffn", |text| {

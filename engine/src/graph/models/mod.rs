@@ -7,6 +7,7 @@ mod positions;
 mod attention;
 mod feed_forward;
 mod experts;
+mod gating;
 
 mod two_layer;
 mod mlp;

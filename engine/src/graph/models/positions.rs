@@ -1,7 +1,7 @@
 //! Where tokens stand, as study text: what is made once before the layers.
 //!
 //! - learned: a vector for each position, added to the embedding
-//! - rotary: cosine and sine of position · 10000^(−r/(d_kv/2)) for each pair r of d_kv
+//! - rotary: cosine and sine of position · 10000⁻ʳᐟʰ for each of the h pairs r of a key
 //! - relative: T5's buckets. With `behind` = position of the query − position of the key, near
 //!   distances have a bucket each, farther ones share buckets that widen with the logarithm up to
 //!   `max_distance`; without a causal mask half of the buckets are for keys after the query.
