@@ -205,7 +205,7 @@ macro_rules! codes {
 
 codes! {
     // text
-    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, block, end, train, pipeline, hardware, or assigns a tensor: `h = relu(x)`.";
+    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, block, end, train, or assigns a tensor: `h = relu(x)`.";
     Syntax "syntax" "The line cannot be read. Pairs are `name:value`, lists of tensors are separated by commas, and an expression uses + - * /, calls and parentheses.";
     BadNumber "bad-number" "A size is a whole number of at least 1; other options take a number such as `0.001`.";
     Duplicate "duplicate" "A name is defined once. Mesh dimensions, tensor dimensions, tensors and options must differ within their kind.";

@@ -1,5 +1,7 @@
 //! A study being trained, step by step.
 
+use crate::cost::tally::Tally;
+use crate::data::wiring::wiring;
 use crate::data::{Batch, Feed, Table, Validation};
 use crate::diag::{Code, Diagnostic, Span};
 use crate::exec::host::{Host, Traffic};
@@ -69,9 +71,11 @@ impl<P: Pool> Session<P> {
         names: &[String],
     ) -> Result<Self, Vec<Diagnostic>> {
         let graph = study.graph();
-        let feed = Feed::new(graph, study.train(), data, study.data_span()).map_err(|d| vec![d])?;
-        let mut keep: Vec<NodeId> = names.iter().filter_map(|n| graph.find(n)).collect();
-        keep.extend(feed.as_ref().and_then(|f| f.prediction));
+        let feed = Feed::new(graph, study.train(), data, &study.data_places());
+        let feed = feed.map_err(|d| vec![study.fitted(d)])?;
+        let prediction = feed.as_ref().and_then(|f| f.wiring.prediction);
+        let keep: Vec<NodeId> =
+            names.iter().filter_map(|n| graph.find(n)).chain(prediction).collect();
         let Some(program) = study.program_keeping(&keep) else {
             return Err(study.diagnostics().to_vec());
         };
@@ -87,7 +91,7 @@ impl<P: Pool> Session<P> {
             Dtype::F32 => Engine::F32(Host::new(program, pool)),
             Dtype::F64 => Engine::F64(Host::new(program, pool)),
         };
-        let per_step = study.tally().map(crate::cost::tally::Tally::traffic).unwrap_or_default();
+        let per_step = study.tally().map(Tally::traffic).unwrap_or_default();
         let mut session = Self { study: study.clone(), engine, feed, per_step, steps: 0 };
         session.initialise();
         Ok(session)
@@ -119,7 +123,7 @@ impl<P: Pool> Session<P> {
         let step = self.steps;
         if let Some(feed) = &self.feed {
             let batch = feed.batch(step);
-            with_host!(&mut self.engine, host => set_batch(host, &self.study, feed, &batch));
+            with_host!(&mut self.engine, host => set_batch(host, feed, &batch));
         }
         self.steps += 1;
         let loss = with_host!(&mut self.engine, host => host.step(Phase::Update));
@@ -173,12 +177,12 @@ impl<P: Pool> Session<P> {
         if batches.is_empty() {
             return None;
         }
-        let (mut loss, mut score) = (0.0, feed.prediction.map(|_| 0.0));
+        let (mut loss, mut score) = (0.0, feed.wiring.prediction.map(|_| 0.0));
         for batch in &batches {
             let (l, s) = with_host!(&mut self.engine, host => {
-                set_batch(host, &self.study, feed, batch);
+                set_batch(host, feed, batch);
                 let loss = host.look()?;
-                let output = feed.prediction.and_then(|p| {
+                let output = feed.wiring.prediction.and_then(|p| {
                     let value: ValueId = host.program().of_node[p]?;
                     Some(feed.score(self.study.graph().shape(p), &host.whole(value)?, batch))
                 });
@@ -197,11 +201,34 @@ impl<P: Pool> Session<P> {
     }
 }
 
-fn set_batch<T: Number, P: Pool>(host: &mut Host<T, P>, study: &Study, feed: &Feed, batch: &Batch) {
-    for (node, is_target) in [(feed.features, false), (feed.target, true)] {
+/// Bytes that a session of a study which keeps these tensors holds at its worst moment, all
+/// processors and its data together; or why the data does not fit.
+pub fn bytes_needed(
+    study: &Study,
+    data: Option<&Table>,
+    names: &[String],
+) -> Result<u64, Diagnostic> {
+    let graph = study.graph();
+    let wiring = wiring(graph, study.train(), data, &study.data_places());
+    let wiring = wiring.map_err(|d| study.fitted(d))?;
+    let asked: Vec<NodeId> = names.iter().filter_map(|n| graph.find(n)).collect();
+    let prediction = wiring.as_ref().and_then(|w| w.prediction);
+    let keep: Vec<NodeId> = asked.iter().copied().chain(prediction).collect();
+    let peak = study.program_keeping(&keep).map_or(0, |program| {
+        let one = Tally::of(&program).totals.peak_bytes_per_processor;
+        one.saturating_mul(study.mesh().processors())
+    });
+    // What is looked at is put together, in numbers of 8 bytes, one tensor at a time.
+    let wholes = asked.into_iter().chain(prediction).map(|id| graph.shape(id).elements());
+    let whole = wholes.max().unwrap_or(0).saturating_mul(8);
+    let fed = wiring.map_or(0, |w| w.bytes(data));
+    Ok(peak.saturating_add(whole).saturating_add(fed))
+}
+
+fn set_batch<T: Number, P: Pool>(host: &mut Host<T, P>, feed: &Feed, batch: &Batch) {
+    for (node, is_target) in [(feed.wiring.features, false), (feed.wiring.target, true)] {
         if let Some(source) = host.program().of_node[node] {
-            let shape = study.graph().shape(node);
-            host.set(source, |index| feed.at(shape, batch, is_target, index));
+            host.set(source, |index| feed.at(batch, is_target, index));
         }
     }
 }

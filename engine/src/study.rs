@@ -5,6 +5,7 @@
 
 use crate::cost::symbolic::Formulas;
 use crate::cost::tally::{Moved, Tally, Totals};
+use crate::data::wiring::{self, Wiring};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::{Built, build};
@@ -18,6 +19,7 @@ use crate::layout::tensor::TensorLayout;
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::parse::parse;
+use crate::spec::{edit, lex};
 use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
 use crate::spmd::lower::lower;
@@ -96,10 +98,17 @@ impl Study {
     }
 
     fn from_spec(text: &str, spec: Spec, mut diagnostics: Vec<Diagnostic>) -> Self {
+        let of_text = diagnostics.len();
         let (mesh, rules, mut places) = surroundings(&spec, &mut diagnostics);
+        without_effect(text, &spec, &mut diagnostics);
         let built = build(&spec, &mut diagnostics);
         places.dims.clone_from(&built.dim_spans);
         let layouts = resolve(&built.graph, &rules, &mesh, &places, &mut diagnostics);
+        if built.train.data.is_some() && !diagnostics.iter().any(Diagnostic::is_error) {
+            let unfit = Wiring::new(&built.graph, &data_places(&spec, &built)).err();
+            diagnostics.extend(unfit);
+        }
+        edit::fit(text, &mut diagnostics[of_text..]);
         diagnostics.sort_by_key(|d| d.span);
         let ok = !diagnostics.iter().any(Diagnostic::is_error);
         let lowered = if ok { lower(&built.graph, &layouts, &mesh) } else { None };
@@ -238,7 +247,7 @@ impl Study {
             | Op::Scatter(_)
             | Op::TopK { .. }
             | Op::Cumsum(..)
-            | Op::Noise(_)
+            | Op::Noise(..)
             | Op::StopGradient => n.phase != Phase::Update || n.is_named,
         });
         shown
@@ -308,16 +317,54 @@ impl Study {
 
     /// Where the study names its data, for messages; the `train` line where it does not.
     pub fn data_span(&self) -> Span {
-        for item in &self.spec.items {
-            if let Stmt::Train(options) = &item.stmt {
-                let data = options.iter().find(|o| o.key.text == "data");
-                return data.map_or(item.span, |o| match o.value {
-                    OptValue::Word(_) => o.value_span,
-                    OptValue::Number(_) | OptValue::List(_) | OptValue::Call { .. } => o.span,
-                });
-            }
+        self.data_places().name
+    }
+
+    /// Where the study speaks of its data.
+    pub fn data_places(&self) -> wiring::Places<'_> {
+        data_places(&self.spec, &self.built)
+    }
+
+    /// A diagnostic with its mends fitted to the text.
+    #[must_use]
+    pub fn fitted(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        edit::fit(&self.text, std::slice::from_mut(&mut diagnostic));
+        diagnostic
+    }
+}
+
+fn data_places<'a>(spec: &Spec, built: &'a Built) -> wiring::Places<'a> {
+    let mut places =
+        wiring::Places { name: Span::default(), option: None, sizes: &built.dim_spans };
+    for item in &spec.items {
+        let Stmt::Train(options) = &item.stmt else { continue };
+        places.name = item.span;
+        if let Some(option) = options.iter().find(|o| o.key.text == "data") {
+            places.option = Some(option.span);
+            places.name = match option.value {
+                OptValue::Word(_) => option.value_span,
+                OptValue::Number(_) | OptValue::List(_) | OptValue::Call { .. } => option.span,
+            };
         }
-        Span::default()
+        break;
+    }
+    places
+}
+
+/// Warns of statements that are read and do nothing.
+fn without_effect(text: &str, spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
+    for item in &spec.items {
+        let message = if let Stmt::Pipeline(_) = item.stmt {
+            "`pipeline` has no effect yet: every processor works on every layer"
+        } else if let Stmt::Hardware { .. } = item.stmt {
+            "`hardware` has no effect yet: costs are operations and bytes, not seconds"
+        } else {
+            continue;
+        };
+        let (code, _) = lex::split_comment(item.span.of(text));
+        let span = lex::span_within(text, code);
+        let hint = Hint::edit("Remove it.", span, "");
+        diagnostics.push(Diagnostic::warning(Code::Unused, span, message).hint(hint));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::data::catalog::Found;
 use crate::data::shipped::Shipped;
 use meshwork_engine::data;
-use meshwork_engine::diag::{self, place};
+use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
 use meshwork_engine::index::{Idx as _, MeshAxis};
 use meshwork_engine::layout::dims::{Name, Shape};
@@ -150,7 +150,29 @@ pub fn shipped(shipped: &Shipped) -> api::TableInfo {
     }
 }
 
-/// The study with another table in its `train` line.
-pub fn with_data(text: &str, data: &str) -> String {
-    edit::set_option(text, "train", "data", data)
+/// The study with another table in its `train` line, and what that changed.
+pub fn with_data(text: &str, data: &str) -> (String, Option<TextEdit>) {
+    let changed = edit::set_option(text, "train", "data", data);
+    let edit = edit::difference(text, &changed);
+    (changed, edit)
+}
+
+/// Diagnostics of a changed text, as diagnostics of the text it was before.
+pub fn diagnostics_before(
+    text: &str,
+    change: Option<&TextEdit>,
+    list: &[diag::Diagnostic],
+) -> Vec<Diagnostic> {
+    let Some(TextEdit { span, replacement }) = change else { return diagnostics(text, list) };
+    let end = span.start + replacement.len() as u32;
+    let before = |at: u32| match at {
+        at if at <= span.start => at,
+        at if at < end => span.start,
+        at => at - end + span.end,
+    };
+    let moved = list.iter().map(|d| {
+        let span = diag::Span::new(before(d.span.start), before(d.span.end));
+        diagnostic(text, &diag::Diagnostic { span, ..d.clone() })
+    });
+    moved.collect()
 }

@@ -1,7 +1,7 @@
 //! All that the API may answer besides success, as problem documents (RFC 9457).
 
 use crate::store::StoreError;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use meshwork_wire::api;
@@ -30,8 +30,13 @@ pub enum Problem {
     CrossOrigin(String),
     /// The thing is in no state for it.
     Conflict(String),
-    /// Too many runs wait already.
-    Busy(String),
+    /// The server cannot take it now: too much waits already, or the database is locked.
+    Busy {
+        /// What is in the way.
+        detail: String,
+        /// When to try again.
+        seconds: u64,
+    },
     /// Not the user's fault; the log says more.
     Internal,
 }
@@ -53,7 +58,7 @@ impl Problem {
         ("media-type", "The body is of the wrong kind", StatusCode::UNSUPPORTED_MEDIA_TYPE),
         ("cross-origin", "The request comes from another site", StatusCode::FORBIDDEN),
         ("conflict", "It is in no state for this", StatusCode::CONFLICT),
-        ("busy", "Too many runs wait", StatusCode::SERVICE_UNAVAILABLE),
+        ("busy", "The server is busy", StatusCode::SERVICE_UNAVAILABLE),
         ("internal", "Something went wrong inside", StatusCode::INTERNAL_SERVER_ERROR),
     ];
 
@@ -74,7 +79,7 @@ impl Problem {
             Self::MediaType(_) => "media-type",
             Self::CrossOrigin(_) => "cross-origin",
             Self::Conflict(_) => "conflict",
-            Self::Busy(_) => "busy",
+            Self::Busy { .. } => "busy",
             Self::Internal => "internal",
         }
     }
@@ -91,7 +96,7 @@ impl Problem {
             | Self::MediaType(detail)
             | Self::CrossOrigin(detail)
             | Self::Conflict(detail)
-            | Self::Busy(detail) => (detail, Vec::new()),
+            | Self::Busy { detail, .. } => (detail, Vec::new()),
             Self::MethodNotAllowed => {
                 ("See /api/v1/openapi.json for what the address knows.".to_owned(), Vec::new())
             }
@@ -132,18 +137,36 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let again = match self {
+            Self::Busy { seconds, .. } => Some([(header::RETRY_AFTER, seconds.to_string())]),
+            _ => None,
+        };
         let document = self.document();
         let status =
             StatusCode::from_u16(document.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_string(&document).unwrap_or_default();
-        (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        match again {
+            Some(again) => (status, again, kind, body).into_response(),
+            None => (status, kind, body).into_response(),
+        }
     }
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Locked) {
+            tracing::warn!("{error}");
+            return Self::Busy { detail: format!("{error}; try again."), seconds: 1 };
+        }
         tracing::error!("{error}");
         Self::Internal
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::BadRequest(rejection.body_text())
     }
 }
 

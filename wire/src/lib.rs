@@ -3,6 +3,7 @@
 //!
 //! They are apart from the engine's own types, so that the engine stays free to change.
 
+pub mod number;
 pub mod plan;
 pub mod run;
 pub mod api;

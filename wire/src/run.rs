@@ -34,7 +34,10 @@ pub enum Event {
         name: String,
         /// Its dimensions: name and size.
         dims: Vec<(String, u64)>,
-        /// Its elements, row-major; JSON has `null` for those that are no finite number.
+        /// Its elements, row-major; those that are not finite as `"NaN"`, `"Infinity"` and
+        /// `"-Infinity"`.
+        #[serde(with = "crate::number::list")]
+        #[cfg_attr(feature = "schema", schema(value_type = Vec<crate::number::Numeral>))]
         values: Vec<f64>,
     },
     /// The run is over and went well.
@@ -48,8 +51,9 @@ pub enum Event {
         /// The same as predicted from the layouts.
         predicted: Traffic,
         /// With `--check`: the largest difference of a loss, a printed value or a parameter from
-        /// the run on one processor.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// the run on one processor; `"NaN"` where one is no number.
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::number::option")]
+        #[cfg_attr(feature = "schema", schema(value_type = Option<crate::number::Numeral>))]
         max_difference: Option<f64>,
     },
     /// The loss was no longer a finite number; the run stopped after `step`.

@@ -157,7 +157,7 @@ impl EinsumPlan {
     pub fn pack_part<T: Number>(&self, right: &[T], (batch, sum): (usize, usize), part: &mut [T]) {
         let (at, row, column) = self.right.matrix(batch, self.summed * self.columns);
         let sums = sum..self.summed.min(sum + SUM_BLOCK);
-        gemm::pack_right(Matrix { data: right, at, row, column }, sums, self.columns, part);
+        T::pack_right(Matrix { data: right, at, row, column }, sums, self.columns, part);
     }
 
     /// Cuts an output into tiles that can be computed independently, each with its first element.
@@ -196,7 +196,7 @@ impl EinsumPlan {
             let panels = &right[batch * size..(batch + 1) * size];
             let left = Matrix { data: left, at, row, column };
             let shape = (self.summed, self.columns);
-            T::with_scratch(|scratch| gemm::multiply(left, panels, shape, part, scratch));
+            T::multiply(left, panels, shape, part);
             return;
         }
         let rows = part.len() / self.columns;

@@ -1,9 +1,10 @@
 //! The number types slices are made of, and element functions over runs of them.
 
-use super::gemm::Tiled;
+use super::gemm::{self, Matrix, Tiled};
 use crate::graph::op::Element;
 use ndarray::LinalgScalar;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// `f32` or `f64`.
 pub trait Number:
@@ -26,8 +27,11 @@ pub trait Number:
     #[must_use]
     fn lesser(self, other: Self) -> Self;
 
-    /// Lends this thread's memory for blocks of matrix products.
-    fn with_scratch<R>(work: impl FnOnce(&mut Vec<Self>) -> R) -> R;
+    /// Packs a block of a right matrix: [`gemm::pack_right`], compiled with the engine.
+    fn pack_right(matrix: Matrix<'_, Self>, sums: Range<usize>, columns: usize, out: &mut [Self]);
+
+    /// Rows of a product: [`gemm::multiply`], compiled with the engine, in this thread's memory.
+    fn multiply(left: Matrix<'_, Self>, right: &[Self], shape: (usize, usize), out: &mut [Self]);
 
     /// A function of one number, over runs of equal length.
     fn map(element: Element, x: &[Self], out: &mut [Self]);
@@ -64,11 +68,25 @@ macro_rules! number {
                 if self < other || self.is_nan() { self } else { other }
             }
 
-            fn with_scratch<R>(work: impl FnOnce(&mut Vec<Self>) -> R) -> R {
+            fn pack_right(
+                matrix: Matrix<'_, Self>,
+                sums: Range<usize>,
+                columns: usize,
+                out: &mut [Self],
+            ) {
+                gemm::pack_right(matrix, sums, columns, out);
+            }
+
+            fn multiply(
+                left: Matrix<'_, Self>,
+                right: &[Self],
+                shape: (usize, usize),
+                out: &mut [Self],
+            ) {
                 thread_local! {
                     static SCRATCH: RefCell<Vec<$t>> = const { RefCell::new(Vec::new()) };
                 }
-                SCRATCH.with_borrow_mut(work)
+                SCRATCH.with_borrow_mut(|s| gemm::multiply(left, right, shape, out, s));
             }
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {

@@ -5,6 +5,7 @@
 //! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
 
 use super::op::{Element, Op, Phase, Reduction, Role, Running};
+use super::remat::Remat;
 use super::{Context, Graph};
 use crate::index::{Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
@@ -16,6 +17,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) {
     if !needs[loss.index()] {
         return;
     }
+    let mut remat = Remat::new(graph, count);
     let mut parts: Vec<Vec<NodeId>> = vec![Vec::new(); count];
     let cx = context(graph, loss);
     let one = graph.constant(&cx, 1.0);
@@ -29,11 +31,15 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) {
         if id != loss {
             name_gradient(graph, id, gradient);
         }
+        // What is read of the forward pass may be a copy, computed again.
         let inputs = graph.node(id).inputs.clone();
+        let read: Vec<NodeId> = inputs.iter().map(|&input| remat.now(graph, id, input)).collect();
+        let result = remat.now(graph, id, id);
         for (k, &input) in inputs.iter().enumerate() {
             if needs[input.index()] {
                 let cx = context(graph, input);
-                if let Some(part) = contribution(graph, &cx, id, k, gradient) {
+                let place = Place { inputs: &read, id: result, k, dy: gradient };
+                if let Some(part) = contribution(graph, &cx, &place) {
                     parts[input.index()].push(part);
                 }
             }
@@ -43,6 +49,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) {
     graph.gradients = parameters
         .filter_map(|p| Some((p, graph.find(&format!("grad/{}", graph.node(p).name))?)))
         .collect();
+    remat.finish(graph);
 }
 
 fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {
@@ -110,23 +117,24 @@ fn name_gradient(graph: &mut Graph, id: NodeId, gradient: NodeId) {
     }
 }
 
-/// The gradient by input `k` of node `id`, given the gradient `dy` by its result; `None` where the
-/// result does not vary with it. The result has the input's shape.
-fn contribution(
-    graph: &mut Graph,
-    cx: &Context,
+/// An input of a node: all inputs, the node's result, which input, and the gradient by the result.
+struct Place<'a> {
+    inputs: &'a [NodeId],
     id: NodeId,
     k: usize,
     dy: NodeId,
-) -> Option<NodeId> {
+}
+
+/// The gradient by one input of a node; `None` where the result does not vary with it. It has the
+/// input's shape.
+fn contribution(graph: &mut Graph, cx: &Context, place: &Place<'_>) -> Option<NodeId> {
+    let &Place { inputs, id, k, dy } = place;
     let node = graph.node(id).clone();
-    let input = node.inputs[k];
+    let input = inputs[k];
     let target = graph.shape(input).clone();
     match node.op {
-        Op::Elementwise(element) => {
-            elementwise(graph, cx, element, &Place { inputs: &node.inputs, id, k, dy })
-        }
-        Op::Einsum => Some(einsum_to(graph, cx, [dy, node.inputs[1 - k]], &target)),
+        Op::Elementwise(element) => elementwise(graph, cx, element, place),
+        Op::Einsum => Some(einsum_to(graph, cx, [dy, inputs[1 - k]], &target)),
         Op::Reduce(Reduction::Sum) => Some(spread(graph, cx, dy, &target)),
         Op::Reduce(Reduction::Mean) => {
             let share = node.shape.elements() as f64 / target.elements() as f64;
@@ -146,10 +154,10 @@ fn contribution(
         }
         Op::Unwindow(window) => Some(graph.add(cx, Op::Window(window), vec![dy], target)),
         Op::Gather(dim) if k == 0 => {
-            Some(graph.add(cx, Op::Scatter(dim), vec![dy, node.inputs[1]], target))
+            Some(graph.add(cx, Op::Scatter(dim), vec![dy, inputs[1]], target))
         }
         Op::Scatter(dim) if k == 0 => {
-            Some(graph.add(cx, Op::Gather(dim), vec![dy, node.inputs[1]], target))
+            Some(graph.add(cx, Op::Gather(dim), vec![dy, inputs[1]], target))
         }
         Op::Cumsum(dim, running) => {
             let back = Running { reverse: !running.reverse, ..running };
@@ -158,7 +166,7 @@ fn contribution(
         Op::Gather(_)
         | Op::Scatter(_)
         | Op::TopK { .. }
-        | Op::Noise(_)
+        | Op::Noise(..)
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
@@ -166,14 +174,6 @@ fn contribution(
         | Op::StopGradient
         | Op::Assign => None,
     }
-}
-
-/// An input of an element-wise node: which, and the gradient by the node's result.
-struct Place<'a> {
-    inputs: &'a [NodeId],
-    id: NodeId,
-    k: usize,
-    dy: NodeId,
 }
 
 fn elementwise(

@@ -9,15 +9,17 @@ pub mod optimizer;
 pub mod options;
 pub mod train;
 pub mod models;
+pub mod remat;
 pub mod autodiff;
 pub mod expr;
 pub mod build;
 
 use crate::diag::Span;
-use crate::index::{IdVec, NodeId};
+use crate::index::{IdVec, Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
 use op::{Dtype, Element, Op, Phase, Role};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// One operation and the tensor it makes.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +56,8 @@ pub struct Graph {
     pub dtype: Dtype,
     /// Seed of random numbers.
     pub seed: u64,
+    /// Places in node order of the blocks whose results are let go and computed again.
+    pub remat_blocks: Vec<Range<usize>>,
 }
 
 /// What a node under construction belongs to; see [`Graph::add`].
@@ -147,6 +151,30 @@ impl Graph {
         node.role = role;
         node.is_named = true;
         self.by_name.insert(Name::clone(name), id);
+    }
+
+    /// Removes the nodes not kept, none of which may be read by one that is.
+    pub fn retain(&mut self, keep: &[bool]) {
+        let mut kept: Vec<Option<NodeId>> = Vec::with_capacity(keep.len());
+        let mut nodes: IdVec<NodeId, Node> = IdVec::new();
+        for ((_, node), keep) in self.nodes.entries().zip(keep) {
+            let at = |i: &NodeId| kept[i.index()].unwrap_or(*i);
+            let inputs = node.inputs.iter().map(at).collect();
+            kept.push(keep.then(|| nodes.push(Node { inputs, ..node.clone() })));
+        }
+        self.nodes = nodes;
+        let at = |id: &mut NodeId| match kept.get(id.index()) {
+            Some(Some(new)) => {
+                *id = *new;
+                true
+            }
+            _ => false,
+        };
+        self.by_name.retain(|_, id| at(id));
+        self.gradients.retain_mut(|(p, g)| at(p) && at(g));
+        if let Some(loss) = &mut self.loss {
+            at(loss);
+        }
     }
 
     /// Sets the initial value of a source.

@@ -48,8 +48,9 @@ pub enum Op {
     },
     /// Sums of the elements up to each position along a dimension.
     Cumsum(Name, Running),
-    /// Random numbers, a function of seed, name, step and global index.
-    Noise(Noise),
+    /// Random numbers, a function of seed, name (the node's own, unless it copies another), step
+    /// and global index.
+    Noise(Noise, Option<Name>),
     /// Passes its input on and stops the gradient.
     StopGradient,
     /// Puts its second input in the place of its first, a `Source`, for the next step.

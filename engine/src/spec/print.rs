@@ -225,7 +225,7 @@ pub(super) fn write_word(out: &mut String, word: &str) {
 }
 
 /// The shortest text that reads as this number again.
-fn number(x: f64) -> String {
+pub fn number(x: f64) -> String {
     let size = x.abs();
     if size == 0.0 || (1e-4..1e16).contains(&size) { format!("{x}") } else { format!("{x:e}") }
 }

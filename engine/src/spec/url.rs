@@ -36,6 +36,17 @@ pub fn encode(text: &str) -> String {
     format!("#1={}", BASE64.encode(compress_to_vec(text.as_bytes(), 9)))
 }
 
+/// Whether a link may hold a text: those that decoding takes.
+pub fn fits(text: &str) -> Result<(), Diagnostic> {
+    if text.len() > MAX_DECODED {
+        let len = text.len();
+        return Err(too_long(&format!(
+            "The text has {len} bytes; a link holds at most {MAX_DECODED}"
+        )));
+    }
+    Ok(())
+}
+
 /// Whether the link of a text is too long for chat programs.
 pub fn is_long(text: &str) -> bool {
     encode(text).len() > LONG_LINK

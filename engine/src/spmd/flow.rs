@@ -47,7 +47,7 @@ impl Splits {
             | Op::Constant(_)
             | Op::StepNumber
             | Op::Index
-            | Op::Noise(_)
+            | Op::Noise(..)
             | Op::Elementwise(_)
             | Op::Einsum
             | Op::Reduce(_)
@@ -214,7 +214,7 @@ pub fn outcome(
         | Op::Unwindow(_)
         | Op::TopK { .. }
         | Op::Cumsum(..)
-        | Op::Noise(_)
+        | Op::Noise(..)
         | Op::StopGradient
         | Op::Assign
         | Op::Source(_)
@@ -261,7 +261,7 @@ fn passes(
         | Op::Constant(_)
         | Op::StepNumber
         | Op::TopK { .. }
-        | Op::Noise(_)
+        | Op::Noise(..)
         | Op::Index => false,
     }
 }

@@ -120,9 +120,10 @@ impl Lowering<'_> {
             Op::Cumsum(dim, running) => {
                 self.plain(id, Work::Cumsum(node.shape.axis(dim)?, *running))?;
             }
-            Op::Noise(noise) => {
+            Op::Noise(noise, name) => {
+                let name = name.as_ref().unwrap_or(&node.name);
                 let mut tape = Tape::new();
-                tape.push(Instr::Noise(stream(self.graph.seed, &node.name), *noise));
+                tape.push(Instr::Noise(stream(self.graph.seed, name), *noise));
                 self.compute(id, Work::Tape(tape), Vec::new());
             }
             Op::StopGradient => {

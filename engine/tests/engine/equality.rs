@@ -114,3 +114,38 @@ fn any_number_of_threads_gives_the_same_bits_and_the_tallied_peak() {
         assert_eq!(alone.peak_bytes(), tally.totals.peak_bytes_per_processor, "seed {seed}");
     }
 }
+
+/// Blocks that are computed again give the same bits in less memory, with the same random masks.
+#[test]
+fn what_is_computed_again_is_the_same() {
+    let text = |remat: &str, layout: &str| {
+        format!(
+            "mesh r:2 c:2\n{layout}\ndims batch:4096 d:8 f:32 classes:4\n\
+             input x[batch d], target[batch]\n\
+             block layer times:6{remat}\n\
+             param w[d f], v[f d]\n\
+             h = dropout(relu(einsum(x, w -> batch f)), rate:0.3)\n\
+             x = x + tanh(einsum(h, v -> batch d))\n\
+             end\n\
+             param u[d classes]\n\
+             loss = mean(cross_entropy(einsum(x, u -> batch classes), target, dim:classes))\n\
+             train optimizer:adam rate:0.01 steps:4\n"
+        )
+    };
+    for layout in ["layout batch:r+c", "layout batch:r f:c", "layout d:r f:c"] {
+        let study = |remat: &str| crate::common::study(&text(remat, layout));
+        let (kept, again) = (study(""), study(" remat:on"));
+        check_all(&again);
+        let (mut a, mut b) = (run(&kept, 0), run(&again, 0));
+        for _ in 0..4 {
+            let (x, y) = (a.step().loss.unwrap(), b.step().loss.unwrap());
+            assert_eq!(x.to_bits(), y.to_bits(), "{layout}");
+        }
+        assert_eq!(b.counted(), b.predicted());
+        let totals = |study: &Study| Tally::of(study.program().unwrap()).totals;
+        let (kept, again) = (totals(&kept), totals(&again));
+        assert!(again.flops_per_processor > kept.flops_per_processor * 1.2);
+        let (less, more) = (again.peak_bytes_per_processor, kept.peak_bytes_per_processor);
+        assert!(less * 3 < more * 2, "{layout}: {less} of {more}");
+    }
+}

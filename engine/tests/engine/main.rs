@@ -12,6 +12,7 @@ mod random;
 mod driver;
 
 mod attention;
+mod data;
 mod equality;
 mod experts;
 mod golden;

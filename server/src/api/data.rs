@@ -1,6 +1,6 @@
 //! `/data`: tables to train on.
 
-use super::extract::Ask;
+use super::extract::{Ask, At};
 use crate::convert;
 use crate::data::catalog::{self, Missing};
 use crate::data::hash::table_hash;
@@ -11,8 +11,8 @@ use crate::state::State;
 use crate::store::tables::Uploaded;
 use axum::Json;
 use axum::body::Bytes;
+use axum::extract;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{self, Path};
 use axum::http::{HeaderName, StatusCode, header};
 use meshwork_wire::api::{self, Table, TableInfo, TableList};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub async fn list(
         let theirs = app.store().tables()?;
         Ok(TableList { tables: ours.chain(theirs.into_iter().map(info)).collect() })
     };
-    state.desk().call(find).await.map(Json)
+    state.window().call(find).await.map(Json)
 }
 
 /// A table with its rows.
@@ -38,7 +38,7 @@ pub async fn list(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn get(
     extract::State(state): extract::State<State>,
-    Path(name): Path<String>,
+    At(name): At<String>,
 ) -> Result<Json<Table>, Problem> {
     let app = state.clone();
     let find = move || match catalog::find(&name, Some(app.store())) {
@@ -79,7 +79,7 @@ enum Kind {
         (status = 422, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn put(
     extract::State(state): extract::State<State>,
-    Path(name): Path<String>,
+    At(name): At<String>,
     Ask(options): Ask<Options>,
     csv: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, [(HeaderName, String); 1], Json<TableInfo>), Problem> {
@@ -112,7 +112,7 @@ pub async fn put(
         (status = 409, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn remove(
     extract::State(state): extract::State<State>,
-    Path(name): Path<String>,
+    At(name): At<String>,
 ) -> Result<StatusCode, Problem> {
     not_ours(&name)?;
     let app = state.clone();
@@ -122,7 +122,7 @@ pub async fn remove(
         }
         Err(Problem::NotFound(format!("There is no uploaded table `{name}`.")))
     };
-    state.desk().call(remove).await
+    state.window().call(remove).await
 }
 
 fn not_ours(name: &str) -> Result<(), Problem> {

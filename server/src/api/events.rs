@@ -3,12 +3,12 @@
 //! Events are numbered within their run. A client that lost its connection says the number it
 //! heard last (`Last-Event-ID`, which browsers send by themselves) and hears the rest.
 
-use super::extract::Ask;
+use super::extract::{Ask, At};
 use super::runs::find;
 use crate::problem::Problem;
 use crate::state::State;
 use axum::Json;
-use axum::extract::{self, Path};
+use axum::extract;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use meshwork_wire::api::{self, EventList, NumberedEvent};
@@ -37,7 +37,7 @@ pub struct After {
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn list(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
     Ask(query): Ask<After>,
 ) -> Result<Json<EventList>, Problem> {
     let app = state.clone();
@@ -50,7 +50,7 @@ pub async fn list(
             && app.store().events(&id, events.last().map_or(after, |e| e.id), 1)?.is_empty();
         Ok(EventList { events, over })
     };
-    state.desk().call(read).await.map(Json)
+    state.window().call(read).await.map(Json)
 }
 
 /// Events of a run as server-sent events: `id` is the number, `event` the tag, `data` the event as
@@ -63,7 +63,7 @@ pub async fn list(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn stream(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
     Ask(query): Ask<After>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
@@ -71,7 +71,7 @@ pub async fn stream(
     let after = last.or(query.after).unwrap_or(0);
     let app = state.clone();
     let run = id.clone();
-    state.desk().call(move || find(&app, &run)).await?;
+    state.window().call(move || find(&app, &run)).await?;
     let (events, listened) = mpsc::channel(64);
     tokio::spawn(follow(state, id, after, events));
     let alive = KeepAlive::new().interval(Duration::from_secs(15));
@@ -99,7 +99,7 @@ async fn follow(
         };
         // A run that was removed, or a broken database, ends the stream; the client asks again
         // and is answered with the problem.
-        let Ok((events, over)) = state.desk().call(read).await else { return };
+        let Ok((events, over)) = state.window().call(read).await else { return };
         let mut ended = over;
         let nothing_new = events.is_empty();
         for numbered in events {

@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use crate::routes::MAX_TEXT;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use meshwork_wire::api::{RunRequest, StudyText};
@@ -19,6 +19,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Ask<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Query(query) = Query::<T>::from_request_parts(parts, state).await?;
         Ok(Self(query))
+    }
+}
+
+/// A part of the address, such as the id of a run.
+#[derive(Debug)]
+pub struct At<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(part) = Path::<T>::from_request_parts(parts, state).await?;
+        Ok(Self(part))
     }
 }
 

@@ -1,15 +1,16 @@
 //! `/runs`: what trains on the server.
 
-use super::extract::{Ask, StudyBody};
+use super::extract::{Ask, At, StudyBody};
 use crate::convert;
-use crate::jobs::prepare::{NotReady, Source, prepare};
+use crate::jobs::prepare::{NotReady, Source, Wishes, prepare};
 use crate::jobs::train;
 use crate::problem::Problem;
 use crate::state::State;
 use crate::store::runs::NewRun;
 use axum::Json;
-use axum::extract::{self, Path};
+use axum::extract;
 use axum::http::{HeaderName, StatusCode, header};
+use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState};
 use serde::Deserialize;
 
@@ -33,21 +34,24 @@ pub async fn create(
     StudyBody(request): StudyBody<RunRequest>,
 ) -> Result<(StatusCode, [(HeaderName, String); 1], Json<Run>), Problem> {
     let app = state.clone();
-    let run = state.desk().call(move || add(&app, request)).await?;
+    let run = state.desk().call(move || add(&app, &request)).await?;
     let place = format!("/api/v1/runs/{}", run.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(run)))
 }
 
-fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
+fn add(state: &State, request: &RunRequest) -> Result<Run, Problem> {
     let limits = state.config().limits;
-    let text = match &request.data {
+    // What is wrong is said about the text that was sent.
+    let (text, change) = match &request.data {
         Some(data) => convert::with_data(&request.text, data),
-        None => request.text,
+        None => (request.text.clone(), None),
     };
+    let said =
+        |list: &[Diagnostic]| convert::diagnostics_before(&request.text, change.as_ref(), list);
     let source = Source::Catalog(Some(state.store()));
-    let ready = prepare(&text, source, limits.memory).map_err(|e| match e {
-        NotReady::Study(list) => Problem::BadStudy(convert::diagnostics(&text, &list)),
-        NotReady::Memory(d) => Problem::TooMuchMemory(convert::diagnostics(&text, &[d])),
+    let ready = prepare(&text, source, Wishes::within(limits.memory)).map_err(|e| match e {
+        NotReady::Study(list) => Problem::BadStudy(said(&list)),
+        NotReady::Memory(d) => Problem::TooMuchMemory(said(&[d])),
         NotReady::Store(e) => e.into(),
     })?;
     let steps = train::steps(&ready.study, request.steps);
@@ -57,7 +61,7 @@ fn add(state: &State, request: RunRequest) -> Result<Run, Problem> {
     }
     if state.store().count_runs(RunState::Queued)? >= MAX_QUEUED {
         let detail = format!("{MAX_QUEUED} runs wait already; cancel some, or try again later.");
-        return Err(Problem::Busy(detail));
+        return Err(Problem::Busy { detail, seconds: 60 });
     }
     let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
     let run = state.store().add_run(&NewRun {
@@ -90,7 +94,7 @@ pub async fn list(
     let app = state.clone();
     let limit = page.limit.unwrap_or(LIST).min(10 * LIST);
     let find = move || Ok(RunList { runs: app.store().runs(limit, page.before.as_deref())? });
-    state.desk().call(find).await.map(Json)
+    state.window().call(find).await.map(Json)
 }
 
 /// A run.
@@ -99,10 +103,10 @@ pub async fn list(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn get(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<Json<Run>, Problem> {
     let app = state.clone();
-    state.desk().call(move || find(&app, &id)).await.map(Json)
+    state.window().call(move || find(&app, &id)).await.map(Json)
 }
 
 /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
@@ -112,7 +116,7 @@ pub async fn get(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn cancel(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<Json<Run>, Problem> {
     let app = state.clone();
     let cancel = move || {
@@ -120,7 +124,7 @@ pub async fn cancel(
         app.queue().cancel(&id)?;
         find(&app, &id)
     };
-    state.desk().call(cancel).await.map(Json)
+    state.window().call(cancel).await.map(Json)
 }
 
 /// Removes a run that is over, with its events.
@@ -130,7 +134,7 @@ pub async fn cancel(
         (status = 409, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn remove(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<StatusCode, Problem> {
     let app = state.clone();
     let remove = move || {
@@ -141,7 +145,7 @@ pub async fn remove(
         let state = run.state.name();
         Err(Problem::Conflict(format!("The run is {state}; cancel it before you remove it.")))
     };
-    state.desk().call(remove).await
+    state.window().call(remove).await
 }
 
 /// The run with this id.

@@ -18,7 +18,7 @@ pub async fn health(extract::State(state): extract::State<State>) -> Result<Json
             queued: app.store().count_runs(RunState::Queued)?,
         })
     };
-    state.desk().call(look).await.map(Json)
+    state.window().call(look).await.map(Json)
 }
 
 /// Every kind of problem that the API may answer.

@@ -1,10 +1,10 @@
 //! `/studies`: texts stored under their hash, for links too long for a chat.
 
-use super::extract::StudyBody;
+use super::extract::{At, StudyBody};
 use crate::problem::Problem;
 use crate::state::State;
 use axum::Json;
-use axum::extract::{self, Path};
+use axum::extract;
 use axum::http::{HeaderName, StatusCode, header};
 use meshwork_wire::api::{self, Study, StudyText};
 
@@ -19,7 +19,7 @@ pub async fn put(
 ) -> Result<(StatusCode, [(HeaderName, String); 1], Json<Study>), Problem> {
     let app = state.clone();
     let study =
-        state.desk().call(move || Ok(Study { id: app.store().put_study(&text)?, text })).await?;
+        state.window().call(move || Ok(Study { id: app.store().put_study(&text)?, text })).await?;
     let place = format!("/api/v1/studies/{}", study.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(study)))
 }
@@ -31,7 +31,7 @@ pub async fn put(
         (status = 404, body = api::Problem, content_type = "application/problem+json")))]
 pub async fn get(
     extract::State(state): extract::State<State>,
-    Path(id): Path<String>,
+    At(id): At<String>,
 ) -> Result<Json<Study>, Problem> {
     let app = state.clone();
     let find = move || match app.store().study(&id)? {
@@ -41,5 +41,5 @@ pub async fn get(
              sender of the link for the text."
         ))),
     };
-    state.desk().call(find).await.map(Json)
+    state.window().call(find).await.map(Json)
 }

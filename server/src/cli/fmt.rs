@@ -2,6 +2,7 @@
 
 use super::input::Input;
 use super::{Failure, report};
+use meshwork_engine::spec::lex::MAX_TEXT;
 use meshwork_engine::spec::{parse, print, url};
 use std::io::{self, Write as _};
 
@@ -29,8 +30,9 @@ pub(super) fn fmt(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Misuse("--write needs a file, not standard input".to_owned()));
     }
     let text = args.input.read()?;
-    let (spec, diagnostics) = parse::parse(&text);
-    let printed = print::print(&spec);
+    let (_, diagnostics) = parse::parse(&text);
+    // Not what was understood: lines with errors keep their words.
+    let printed = print::fmt(&text);
     report::on_stderr(args.input.name(), &text, &diagnostics)?;
     if !args.write {
         io::stdout().lock().write_all(printed.as_bytes())?;
@@ -46,12 +48,26 @@ pub(super) fn fmt(args: &Args) -> Result<(), Failure> {
 /// Prints the link that opens a study in the studio.
 pub(super) fn link(args: &LinkArgs) -> Result<(), Failure> {
     let text = args.input.read()?;
-    let base = args.studio.trim_end_matches('/');
-    writeln!(io::stdout().lock(), "{base}/{}", url::encode(&text))?;
-    if url::is_long(&text) {
-        let advice = "note: the link is too long for many chat programs; POST the study to \
-                      /api/v1/studies for a short one";
-        writeln!(io::stderr().lock(), "{advice}")?;
+    let fragment = if text.len() <= MAX_TEXT { url::encode(&text) } else { String::new() };
+    // What the studio will do with it.
+    if let Err(why) = url::decode(&fragment).and_then(|_| url::fits(&text)) {
+        let store =
+            "POST /api/v1/studies of a server stores studies of up to 1 MiB under a short id";
+        return Err(Failure::Misuse(format!(
+            "nothing would open the link. {}; {store}",
+            why.message
+        )));
+    }
+    let link = format!("{}/{fragment}", args.studio.trim_end_matches('/'));
+    writeln!(io::stdout().lock(), "{link}")?;
+    if link.len() > url::LONG_LINK {
+        writeln!(
+            io::stderr().lock(),
+            "warning: the link has {} characters, and chat programs cut links beyond {}; POST \
+             /api/v1/studies of a server stores the study under a short id",
+            link.len(),
+            url::LONG_LINK
+        )?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! diverged, 2 for misuse.
 
 mod input;
+mod plain;
 mod report;
 mod table;
 mod plan;
@@ -12,6 +13,7 @@ mod serve;
 mod bench;
 
 use clap::{Parser, Subcommand};
+use plain::Plain;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -97,6 +99,6 @@ pub fn main() -> ExitCode {
         Err(Failure::Misuse(message)) => message,
     };
     // Where standard error is closed too there is no one left to tell.
-    drop(writeln!(io::stderr(), "error: {message}"));
+    drop(writeln!(Plain(io::stderr()), "error: {message}"));
     ExitCode::from(2)
 }

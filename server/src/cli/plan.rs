@@ -1,6 +1,7 @@
 //! `meshwork plan`: what a study means, as tables or as JSON.
 
 use super::input::Input;
+use super::plain::Plain;
 use super::table::{Table, bytes, count, grouped};
 use super::{Failure, report};
 use crate::convert;
@@ -30,7 +31,7 @@ pub(super) fn plan(args: &Args) -> Result<(), Failure> {
     } else {
         report::on_stderr(args.input.name(), &text, study.diagnostics())?;
         if !study.has_errors() {
-            write(out, &plan)?;
+            write(&mut Plain(&mut *out), &plan)?;
         }
     }
     out.flush()?;

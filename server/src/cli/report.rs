@@ -10,6 +10,7 @@
 //! ```
 
 use super::Failure;
+use super::plain::Plain;
 use meshwork_engine::diag::{Diagnostic, place};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -29,7 +30,7 @@ pub(super) fn write(
 
 /// Says on standard error what is wrong with a study.
 pub(super) fn on_stderr(name: &str, text: &str, diagnostics: &[Diagnostic]) -> Result<(), Failure> {
-    Ok(write(&mut io::stderr().lock(), name, text, diagnostics)?)
+    Ok(write(&mut Plain(io::stderr().lock()), name, text, diagnostics)?)
 }
 
 /// Says on standard output, as one JSON object, what is wrong with a study.

@@ -1,14 +1,15 @@
 //! `meshwork run`: trains a study here and now.
 
 use super::input::Input;
+use super::plain::Plain;
 use super::plan::pairs;
-use super::table::{grouped, real};
+use super::table::{grouped, rate, real};
 use super::{Failure, report};
 use crate::data::catalog::Found;
 use crate::data::hash::table_hash;
 use crate::data::read;
-use crate::jobs::prepare::{NotReady, Ready, Source, prepare};
-use crate::jobs::train::{Job, Listener, steps, train};
+use crate::jobs::prepare::{NotReady, Ready, Source, Wishes, prepare};
+use crate::jobs::train::{Job, Listener, NotRun, steps, train};
 use crate::picture::unknown;
 use clap::ValueEnum;
 use meshwork_engine::diag::Diagnostic;
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Losses that are printed for people.
 const SHOWN: u64 = 20;
+/// The most threads; more than that only take each other's time.
+const MAX_THREADS: i64 = 512;
 /// Numbers of a printed tensor that are shown to people.
 const NUMBERS: usize = 64;
 
@@ -31,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Work on so many threads; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     threads: Option<u16>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -42,7 +45,7 @@ pub(super) struct Args {
     /// Print this tensor after the last step (may be repeated)
     #[arg(long, value_name = "NAME")]
     print: Vec<String>,
-    /// Train on this CSV, whatever table the study names
+    /// Train on this CSV, whatever data the study names, also if it names none
     #[arg(long, value_name = "FILE.csv")]
     data: Option<PathBuf>,
     /// The column of the CSV to predict [default: the last]
@@ -68,7 +71,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => Source::Given(table(path, args)?),
         None => Source::Catalog(None),
     };
-    let ready = prepare(&text, source, u64::from(args.memory) << 30).or_else(|why| {
+    let wishes =
+        Wishes { memory: u64::from(args.memory) << 30, check: args.check, print: &args.print };
+    let ready = prepare(&text, source, wishes).or_else(|why| {
         let diagnostics = match why {
             NotReady::Study(list) => list,
             NotReady::Memory(diagnostic) => vec![diagnostic],
@@ -98,7 +103,7 @@ fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
         print: &args.print,
     };
     let mut printer = Printer {
-        out: io::stdout().lock(),
+        out: Plain(io::stdout().lock()),
         json: args.json,
         every: steps.div_ceil(SHOWN).max(1),
         steps,
@@ -108,7 +113,10 @@ fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
     if !args.json {
         printer.head(&job)?;
     }
-    train(&job, &mut printer).or_else(|diagnostics| fail(args, text, &diagnostics))?;
+    train(&job, &mut printer).or_else(|why| match why {
+        NotRun::Study(diagnostics) => fail(args, text, &diagnostics),
+        NotRun::Threads(message) => Err(Failure::Misuse(message)),
+    })?;
     if let Some(e) = printer.broken {
         return Err(Failure::Output(e));
     }
@@ -150,7 +158,7 @@ fn table(path: &Path, args: &Args) -> Result<Found, Failure> {
 
 /// Prints what the run says.
 struct Printer {
-    out: StdoutLock<'static>,
+    out: Plain<StdoutLock<'static>>,
     json: bool,
     every: u64,
     steps: u64,
@@ -164,10 +172,22 @@ impl Listener for Printer {
         let written = if self.json {
             serde_json::to_string(&event)
                 .map_err(io::Error::from)
-                .and_then(|line| writeln!(self.out, "{line}"))
+                .and_then(|line| writeln!(self.out.0, "{line}"))
         } else {
             self.tell(&event)
         };
+        self.went(written)
+    }
+
+    fn has_no_value(&mut self, name: &str) -> ControlFlow<()> {
+        let note = format!("note: `{name}` has no value, since no step was taken");
+        let written = writeln!(Plain(io::stderr().lock()), "{note}");
+        self.went(written)
+    }
+}
+
+impl Printer {
+    fn went(&mut self, written: io::Result<()>) -> ControlFlow<()> {
         match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(e) => {
@@ -176,9 +196,7 @@ impl Listener for Printer {
             }
         }
     }
-}
 
-impl Printer {
     fn head(&mut self, job: &Job<'_>) -> io::Result<()> {
         let mesh = job.study.mesh();
         let dims: Vec<_> = mesh.dims().iter().map(|d| (d.name.to_string(), d.size)).collect();
@@ -232,7 +250,7 @@ impl Printer {
             }
             Event::Done { loss, steps_per_second, counted, predicted, max_difference } => {
                 let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));
-                writeln!(out, "done: {loss}{} steps/s", grouped(steps_per_second.round() as u64))?;
+                writeln!(out, "done: {loss}{} steps/s", rate(*steps_per_second))?;
                 compare(out, *counted, *predicted)?;
                 match max_difference {
                     Some(d) => writeln!(out, "largest difference from one processor: {d:.3e}"),
@@ -247,7 +265,7 @@ impl Printer {
     }
 }
 
-fn compare(out: &mut StdoutLock<'_>, counted: Traffic, predicted: Traffic) -> io::Result<()> {
+fn compare(out: &mut impl io::Write, counted: Traffic, predicted: Traffic) -> io::Result<()> {
     let line = |what: &str, counted: u64, predicted: u64| {
         let verdict = if counted == predicted { "as predicted" } else { "NOT as predicted" };
         format!("{what} {verdict}: {} (predicted {})", grouped(counted), grouped(predicted))

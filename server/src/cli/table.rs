@@ -97,6 +97,15 @@ pub(super) fn real(x: f64) -> String {
     if is_plain { format!("{x:.6}") } else { format!("{x:.4e}") }
 }
 
+/// Something per second: three digits where it is small.
+pub(super) fn rate(x: f64) -> String {
+    if x >= 99.5 || x <= 0.0 || !x.is_finite() {
+        return grouped(x.round() as u64);
+    }
+    let digits = (2.0 - x.log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{x:.digits$}")
+}
+
 /// A count in the unit that suits it: `1.2 GFLOP` for the unit `FLOP`.
 pub(super) fn count(n: f64, unit: &str) -> String {
     let number = scaled(n, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);
@@ -128,6 +137,10 @@ mod tests {
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(bytes(1_048_575.9), "1.0 MiB");
         assert_eq!(count(1_200_000.0, "FLOP"), "1.2 MFLOP");
+        assert_eq!(rate(1234.4), "1,234");
+        assert_eq!(rate(12.345), "12.3");
+        assert_eq!(rate(0.004_321), "0.00432");
+        assert_eq!(rate(0.0), "0");
         assert_eq!(real(0.5), "0.500000");
         assert_eq!(real(-1.25e-7), "-1.2500e-7");
     }

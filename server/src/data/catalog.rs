@@ -58,6 +58,13 @@ pub fn find(name: &str, store: Option<&Store>) -> Result<Found, Missing> {
         hint: "Leave out `@` and what follows it to take the newest table of that name.".to_owned(),
         instead: name.split_once('@').map(|(name, _)| name.to_owned()),
     })?;
+    if is_teacher(&wanted.name) {
+        return Err(Missing::Unknown {
+            message: format!("`{TEACHER}` is no table: it has no rows to show"),
+            hint: format!("`data:{TEACHER}` makes synthetic data of any shape as a study runs."),
+            instead: Some(TEACHER.to_owned()),
+        });
+    }
     let pin = wanted.pin.as_deref().unwrap_or("");
     if let Some(table) = shipped::find(&wanted.name) {
         if table.hash.starts_with(pin) {

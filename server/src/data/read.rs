@@ -17,6 +17,11 @@ const MAX_REPORTED: usize = 20;
 const MAX_CLASSES: usize = 1000;
 /// The most columns.
 const MAX_COLUMNS: usize = 4096;
+/// Of so many cells, fewer than one that is no number is taken for a slip; so is a single one among
+/// at least [`FEW`].
+const SLIPS: usize = 20;
+/// So few cells of a target may well be classes.
+const FEW: usize = 10;
 
 /// What the target column is to be taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,8 +48,14 @@ pub struct Options {
 /// the field in its line, from 1.
 pub fn table(name: &str, csv: &[u8], options: &Options) -> Result<Table, Vec<Diagnostic>> {
     let text = utf8(csv).map_err(|d| vec![d])?;
+    let delimiter = delimiter(text);
+    if let Some(line) = unclosed_quote(text, delimiter) {
+        let message = format!("the quote opened on line {line} is not closed");
+        let hint = "Close it, or leave out the quote; within quotes a quote is written twice.";
+        return Err(vec![problem(line, 1, message, &[hint])]);
+    }
     let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter(text))
+        .delimiter(delimiter)
         .flexible(true)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
@@ -157,6 +168,12 @@ fn targets_of(
     }
     let numbers: Vec<Option<f64>> = targets.iter().map(|(_, field)| number(field)).collect();
     let all_numbers = numbers.iter().all(Option::is_some);
+    if kind == Kind::Auto
+        && is_well
+        && let Some(slips) = slips(targets, &numbers, column, head)
+    {
+        return Err(slips);
+    }
     if kind == Kind::Regression || (kind == Kind::Auto && all_numbers) {
         let bad = targets.iter().zip(&numbers).filter(|((_, f), n)| n.is_none() && !f.is_empty());
         let bad: Vec<Diagnostic> = bad
@@ -189,6 +206,80 @@ fn targets_of(
     let index = |field: &str| names.iter().position(|n| *n == field).unwrap_or(0) as f64;
     let values = targets.iter().map(|(_, field)| index(field)).collect();
     Ok((values, Target::Classes(names.into_iter().map(str::to_owned).collect())))
+}
+
+/// The cells of a target that are no numbers, if they are so few that they must be slips.
+fn slips(
+    targets: &[(u32, String)],
+    numbers: &[Option<f64>],
+    column: usize,
+    head: &[String],
+) -> Option<Vec<Diagnostic>> {
+    let odd: Vec<&(u32, String)> =
+        targets.iter().zip(numbers).filter(|(_, n)| n.is_none()).map(|(t, _)| t).collect();
+    let (few, all) = (odd.len(), targets.len());
+    let are_slips = few > 0 && (few * SLIPS < all || (few == 1 && all >= FEW));
+    if !are_slips {
+        return None;
+    }
+    let name = &head[column];
+    let slip = |(line, field): &(u32, String)| {
+        let message = format!(
+            "`{name}` is {}, not a number as {} of its {all} cells are",
+            shown(field),
+            all - few
+        );
+        let hints = [
+            "Correct it.",
+            "If the column holds classes, say so: kind=classification (--kind classification).",
+        ];
+        problem(*line, column as u32 + 1, message, &hints)
+    };
+    Some(odd.into_iter().map(slip).take(MAX_REPORTED).collect())
+}
+
+/// The line of a quote that nothing closes: that runs to the end of the text, or over line ends to
+/// a quote within another field.
+fn unclosed_quote(text: &str, delimiter: u8) -> Option<u32> {
+    let bytes = text.as_bytes();
+    let is_end =
+        |at: usize| bytes.get(at).is_none_or(|&b| b == delimiter || b == b'\n' || b == b'\r');
+    let (mut line, mut at, mut begins) = (1, 0, true);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        if !(begins && byte == b'"') {
+            line += u32::from(byte == b'\n');
+            begins = byte == delimiter || byte == b'\n' || byte == b'\r';
+            continue;
+        }
+        let opened = line;
+        loop {
+            match bytes.get(at) {
+                None => return Some(opened),
+                Some(b'"') if bytes.get(at + 1) == Some(&b'"') => at += 2,
+                Some(b'"') => {
+                    at += 1;
+                    break;
+                }
+                Some(&byte) => {
+                    line += u32::from(byte == b'\n');
+                    at += 1;
+                }
+            }
+        }
+        let spaces = bytes[at..].iter().take_while(|&&b| b == b' ').count();
+        if line > opened && !is_end(at + spaces) {
+            return Some(opened);
+        }
+        begins = false;
+    }
+    None
+}
+
+/// A field for a message: short, on one line.
+fn shown(field: &str) -> String {
+    let short = field.chars().take(40).map(|c| if c.is_control() { ' ' } else { c });
+    format!("`{}`", short.collect::<String>())
 }
 
 fn number(field: &str) -> Option<f64> {
@@ -233,15 +324,15 @@ fn bad_field(line: u32, column: usize, head: &[String], field: &str) -> Diagnost
         let message = format!("`{name}` is empty");
         return problem(line, place, message, &["Fill it in, or leave the row out."]);
     }
-    let shown: String = field.chars().take(40).collect();
+    let shown = shown(field);
     if number(&field.replace(',', ".")).is_some() {
         let hint = "Write decimals with a point: `1.5`.";
-        return problem(line, place, format!("`{name}` is `{shown}`, not a number"), &[hint]);
+        return problem(line, place, format!("`{name}` is {shown}, not a number"), &[hint]);
     }
     let message = if field.parse::<f64>().is_ok() {
-        format!("`{name}` is `{shown}`, which is not a finite number")
+        format!("`{name}` is {shown}, which is not a finite number")
     } else {
-        format!("`{name}` is `{shown}`, not a number")
+        format!("`{name}` is {shown}, not a number")
     };
     let hint = format!("Write numbers, leave the column `{name}` out, or make it the target.");
     problem(line, place, message, &[&hint])

@@ -1,9 +1,9 @@
 //! The thread of one run: from its row to its last event.
 
 use super::Shared;
-use super::prepare::{NotReady, Source, prepare};
+use super::prepare::{NotReady, Source, Wishes, prepare};
 use super::record::Record;
-use super::train::{Job, Listener, train};
+use super::train::{Job, Listener, NotRun, train};
 use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
@@ -42,7 +42,8 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
         Some(name) => Source::Pinned(name, &shared.store),
         None => Source::Catalog(Some(&shared.store)),
     };
-    let ready = prepare(&run.text, source, shared.limits.memory).map_err(|e| match e {
+    let wishes = Wishes::within(shared.limits.memory);
+    let ready = prepare(&run.text, source, wishes).map_err(|e| match e {
         NotReady::Study(list) => in_words(&list),
         NotReady::Memory(diagnostic) => in_words(&[diagnostic]),
         NotReady::Store(e) => e.to_string(),
@@ -58,7 +59,10 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
     let record = Record::new(Arc::clone(&shared.store), shared.bell.clone(), id, run.steps);
     let mut listener = Writer { record, cancel, ending: &shared.ending, broken: None };
     tracing::info!(run = id, steps = run.steps, "starts");
-    train(&job, &mut listener).map_err(|list| in_words(&list))?;
+    train(&job, &mut listener).map_err(|e| match e {
+        NotRun::Study(list) => in_words(&list),
+        NotRun::Threads(message) => message,
+    })?;
     listener.broken.map_or(Ok(()), Err)
 }
 

@@ -22,7 +22,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often the dispatcher tries again where the database takes nothing.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How long the end of the process waits for what is not written down yet.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What runs may take together.
 #[derive(Debug, Clone, Copy)]
@@ -107,10 +113,17 @@ impl Queue {
     /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is
     /// over stays as it is.
     pub fn cancel(&self, run: &str) -> Result<(), StoreError> {
-        if self.shared.store.cancel_queued(run)? {
+        let going = || {
+            let going = self.shared.going();
+            let carried = going.runs.get(run);
+            carried.inspect(|carried| carried.cancel.store(true, Ordering::Relaxed)).is_some()
+        };
+        // It may begin between the first look and the second.
+        if going() {
+        } else if self.shared.store.cancel_queued(run)? {
             self.shared.bell.send_modify(|n| *n += 1);
-        } else if let Some(carried) = self.shared.going().runs.get(run) {
-            carried.cancel.store(true, Ordering::Relaxed);
+        } else {
+            going();
         }
         Ok(())
     }
@@ -130,6 +143,14 @@ impl Queue {
             going.runs.values_mut().filter_map(|c| c.thread.take()).chain(ended).collect()
         };
         join(threads);
+        let begun = Instant::now();
+        while let Err(e) = self.shared.store.write_down() {
+            if begun.elapsed() > LAST_WORDS {
+                tracing::error!("what runs said last is lost, and they begin again: {e}");
+                break;
+            }
+            std::thread::sleep(RETRY);
+        }
     }
 }
 
@@ -173,28 +194,38 @@ fn dispatch(shared: &Arc<Shared>) {
         going.knock = false;
         // These need no lock any more: they have moved their handle here as their last act.
         join(std::mem::take(&mut going.ended));
+        // Runs write down what waits as long as they have something to say; then this does.
+        let mut again = shared.store.write_down().is_err();
         match shared.store.next_queued() {
-            Ok(Some(needs)) if shared.has_room(&going, &needs) => start(shared, &mut going, needs),
-            Ok(_) => {
-                while !going.knock && !shared.is_ending() {
-                    going = shared.changed.wait(going).unwrap_or_else(PoisonError::into_inner);
+            Ok(Some(needs)) if shared.has_room(&going, &needs) => {
+                match start(shared, &mut going, needs) {
+                    Ok(()) => continue,
+                    Err(e) => {
+                        tracing::debug!("the run cannot be started yet: {e}");
+                        again = true;
+                    }
                 }
             }
+            Ok(_) => {}
             Err(e) => {
                 tracing::error!("the queue cannot be read: {e}");
-                let second = Duration::from_secs(1);
-                let waited = shared.changed.wait_timeout(going, second);
-                going = waited.unwrap_or_else(PoisonError::into_inner).0;
+                again = true;
             }
+        }
+        while !going.knock && !shared.is_ending() {
+            if again {
+                let waited = shared.changed.wait_timeout(going, RETRY);
+                going = waited.unwrap_or_else(PoisonError::into_inner).0;
+                break;
+            }
+            going = shared.changed.wait(going).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-fn start(shared: &Arc<Shared>, going: &mut Going, needs: Waiting) {
-    match shared.store.start_run(&needs.id) {
-        Ok(true) => {}
-        Ok(false) => return, // cancelled in between
-        Err(e) => return tracing::error!("the run cannot be started: {e}"),
+fn start(shared: &Arc<Shared>, going: &mut Going, needs: Waiting) -> Result<(), StoreError> {
+    if !shared.store.start_run(&needs.id)? {
+        return Ok(()); // cancelled in between
     }
     let id = needs.id.clone();
     let cancel = Arc::new(AtomicBool::new(false));
@@ -216,4 +247,5 @@ fn start(shared: &Arc<Shared>, going: &mut Going, needs: Waiting) {
         }
         Err(e) => carry::fail(shared, &id, format!("the system gives no thread for the run: {e}")),
     }
+    Ok(())
 }

@@ -3,8 +3,8 @@
 
 use crate::data::catalog::{self, Found, Missing};
 use crate::store::{Store, StoreError};
-use meshwork_engine::data::Feed;
 use meshwork_engine::diag::{Code, Diagnostic, Hint, Span};
+use meshwork_engine::session::bytes_needed;
 use meshwork_engine::spec::ast::{Spec, Stmt};
 use meshwork_engine::study::Study;
 
@@ -18,8 +18,26 @@ pub struct Ready {
     pub study: Study,
     /// Its table.
     pub table: Option<Found>,
-    /// Predicted bytes of all processors.
+    /// Predicted bytes of all processors, with what is kept to be looked at and the data.
     pub memory: u64,
+}
+
+/// What is wanted beside the run itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Wishes<'a> {
+    /// The most bytes it may hold.
+    pub memory: u64,
+    /// Whether the same runs on one processor too.
+    pub check: bool,
+    /// Tensors to keep until after the last step.
+    pub print: &'a [String],
+}
+
+impl Wishes<'_> {
+    /// A plain run within so many bytes.
+    pub const fn within(memory: u64) -> Self {
+        Self { memory, check: false, print: &[] }
+    }
 }
 
 /// Why a study cannot run.
@@ -36,7 +54,7 @@ pub enum NotReady {
 /// Where the table of a study comes from.
 #[derive(Debug)]
 pub enum Source<'a> {
-    /// The tables that ship and those in the store.
+    /// What the study names, of the tables that ship and those in the store.
     Catalog(Option<&'a Store>),
     /// This name instead of the study's, from the same.
     Pinned(&'a str, &'a Store),
@@ -44,22 +62,23 @@ pub enum Source<'a> {
     Given(Found),
 }
 
-/// Prepares a study for running within `most` bytes.
-pub fn prepare(text: &str, source: Source<'_>, most: u64) -> Result<Ready, NotReady> {
+/// Prepares a study for running.
+pub fn prepare(text: &str, source: Source<'_>, wishes: Wishes<'_>) -> Result<Ready, NotReady> {
     let study = Study::new(text);
     if study.has_errors() {
         return Err(NotReady::Study(study.diagnostics().to_vec()));
     }
     let table = table(&study, source)?;
     let rows = table.as_ref().map(|found| &*found.table);
-    if let Err(misfit) = Feed::new(study.graph(), study.train(), rows, study.data_span()) {
-        return Err(NotReady::Study(vec![misfit]));
+    let needs = |study: &Study| {
+        bytes_needed(study, rows, wishes.print).map_err(|misfit| NotReady::Study(vec![misfit]))
+    };
+    let mut memory = needs(&study)?;
+    if wishes.check {
+        memory = memory.saturating_add(needs(&study.alone())?);
     }
-    let totals = study.totals();
-    let memory =
-        totals.map_or(0, |t| t.peak_bytes_per_processor.saturating_mul(study.mesh().processors()));
-    if memory > most {
-        let message = too_much(&study, memory, most);
+    if memory > wishes.memory {
+        let message = too_much(&study, memory, wishes);
         let mend = "make the sizes smaller, or split more dimensions so that less is replicated";
         let span = model_span(study.spec());
         let diagnostic = Diagnostic::error(Code::TooLarge, span, message).hint(Hint::new(mend));
@@ -69,12 +88,14 @@ pub fn prepare(text: &str, source: Source<'_>, most: u64) -> Result<Ready, NotRe
 }
 
 fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
-    let Some(name) = study.train().data.as_deref() else { return Ok(None) };
     let found = match source {
         Source::Given(found) => return Ok(Some(found)),
-        Source::Catalog(_) if catalog::is_teacher(name) => return Ok(None),
-        Source::Catalog(store) => catalog::find(name, store),
         Source::Pinned(name, store) => catalog::find(name, Some(store)),
+        Source::Catalog(store) => match study.train().data.as_deref() {
+            None => return Ok(None),
+            Some(name) if catalog::is_teacher(name) => return Ok(None),
+            Some(name) => catalog::find(name, store),
+        },
     };
     found.map(Some).map_err(|missing| match missing {
         Missing::Store(e) => NotReady::Store(e),
@@ -101,13 +122,19 @@ fn model_span(spec: &Spec) -> Span {
     model.map_or(Span::default(), |item| item.span)
 }
 
-fn too_much(study: &Study, memory: u64, most: u64) -> String {
+fn too_much(study: &Study, memory: u64, wishes: Wishes<'_>) -> String {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let with = match (wishes.check, wishes.print) {
+        (false, []) => "",
+        (true, []) => ", with the same on one processor",
+        (false, _) => ", with what is kept to be printed",
+        (true, _) => ", with the same on one processor and what is kept to be printed",
+    };
     format!(
-        "the run would hold {:.1} GiB at once on its {} processors together; at most {:.1} GiB are \
-         allowed here (--memory)",
+        "the run would hold {:.1} GiB at once on its {} processors together{with}; at most {:.1} \
+         GiB are allowed here (--memory)",
         gib(memory),
         study.mesh().processors(),
-        gib(most)
+        gib(wishes.memory)
     )
 }

@@ -3,10 +3,12 @@
 
 use crate::convert;
 use meshwork_engine::data::Table;
-use meshwork_engine::diag::{Code, Diagnostic, Span};
+use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
 use meshwork_engine::session::{Session, max_difference};
+use meshwork_engine::spec::ast::Stmt;
+use meshwork_engine::spec::print;
 use meshwork_engine::study::Study;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
@@ -37,6 +39,11 @@ pub trait Listener {
     /// An event. `Break` when nobody listens any more: the run stops without a further word.
     fn say(&mut self, event: Event) -> ControlFlow<()>;
 
+    /// A tensor that was to be said has no value, since no step was taken.
+    fn has_no_value(&mut self, _name: &str) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Whether the user wants the run to stop; asked between steps.
     fn is_cancelled(&self) -> bool {
         false
@@ -50,17 +57,32 @@ pub trait Listener {
 
 /// Steps of a run: those asked for, or those of the study; a study without `train` runs once.
 pub fn steps(study: &Study, asked: Option<u64>) -> u64 {
-    asked.unwrap_or(match study.train().steps {
-        0 => 1,
-        steps => steps,
-    })
+    let trains = study.spec().items.iter().any(|item| matches!(item.stmt, Stmt::Train(_)));
+    asked.unwrap_or(if trains { study.train().steps } else { 1 })
 }
 
-/// Runs a job to its end. Fails before the first step where the study cannot be run.
-pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), Vec<Diagnostic>> {
+/// Why a job did not begin.
+#[derive(Debug)]
+pub enum NotRun {
+    /// The study cannot be run.
+    Study(Vec<Diagnostic>),
+    /// The system gives no threads: not the study's fault.
+    Threads(String),
+}
+
+impl From<Vec<Diagnostic>> for NotRun {
+    fn from(list: Vec<Diagnostic>) -> Self {
+        Self::Study(list)
+    }
+}
+
+/// Runs a job to its end. Fails before the first step where it cannot be run.
+pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), NotRun> {
     let pool = Threads::new(job.threads).map_err(|e| {
-        let message = format!("the system gives no {} threads: {e}", job.threads);
-        vec![Diagnostic::error(Code::TooLarge, Span::default(), message)]
+        NotRun::Threads(format!(
+            "the system gives no {} threads ({e}); ask for fewer by --threads",
+            job.threads
+        ))
     })?;
     let session = Session::keeping(job.study, job.table, pool, job.print)?;
     let proof = if job.check {
@@ -132,7 +154,7 @@ impl<P: Pool> Run<'_, P> {
     }
 
     fn print(&mut self, name: &str, listener: &mut impl Listener) -> ControlFlow<()> {
-        let Some(value) = self.session.value(name) else { return ControlFlow::Continue(()) };
+        let Some(value) = self.session.value(name) else { return listener.has_no_value(name) };
         if let Some(other) = self.proof.as_ref().and_then(|p| p.value(name)) {
             for (&a, &b) in value.values.iter().zip(&other.values) {
                 self.differ(a, b);
@@ -166,9 +188,39 @@ impl<P: Pool> Run<'_, P> {
 }
 
 fn diverged(loss: f64, step: u64, rate: f64) -> String {
+    // Six digits: a tenth of 1e30 is no round number.
+    let tenth = format!("{:.5e}", rate / 10.0).parse().unwrap_or(rate / 10.0);
     format!(
         "the loss is {loss} at step {step}, no finite number; a smaller learning rate usually \
-         mends it: `rate:{}` instead of `rate:{rate}`",
-        rate / 10.0
+         mends it: `rate:{}` instead of `rate:{}`",
+        print::number(tenth),
+        print::number(rate)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_proposed_as_they_are_written() {
+        for (rate, proposed) in [
+            (0.3, "`rate:0.03` instead of `rate:0.3`"),
+            (1e6, "`rate:100000` instead of `rate:1000000`"),
+            (1e30, "`rate:1e29` instead of `rate:1e30`"),
+            (1e-6, "`rate:1e-7` instead of `rate:1e-6`"),
+        ] {
+            let message = diverged(f64::NAN, 3, rate);
+            assert!(message.ends_with(proposed), "{message}");
+        }
+    }
+
+    #[test]
+    fn no_steps_are_no_steps() {
+        for (text, taken) in
+            [("model mlp\ntrain steps:0", 0), ("model mlp\ntrain", 100), ("model mlp", 1)]
+        {
+            assert_eq!(steps(&Study::new(text), None), taken, "{text}");
+        }
+    }
 }

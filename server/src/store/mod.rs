@@ -2,24 +2,42 @@
 //! SQLite file in the data folder.
 //!
 //! A run is a row before it is acknowledged. Every change is one transaction, so that a process
-//! killed at any moment leaves a file that opens. One process owns the folder at a time.
+//! killed at any moment leaves a file that opens. One process owns the folder at a time; other
+//! programs may still lock the file. Reading goes on then, a change gives up soon, and what runs
+//! say waits in memory, where readers find it, until it can be written ([`unwritten`]).
 
 mod migrate;
 pub mod runs;
 pub mod events;
 pub mod studies;
 pub mod tables;
+pub mod unwritten;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use unwritten::Unwritten;
+
+/// How long a change waits for another program's lock. It is waited for once: while the lock
+/// stays, further changes give up at once.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long opening waits.
+const OPENING: Duration = Duration::from_secs(5);
 
 /// The open store.
 #[derive(Debug)]
 pub struct Store {
-    connection: Mutex<Connection>,
+    /// Changes the database. Whoever waits for another program's lock does not hold it.
+    writer: Mutex<Connection>,
+    /// Reads it, which no change keeps from doing so.
+    reader: Mutex<Connection>,
+    /// Whether the last change met a lock.
+    barred: AtomicBool,
+    unwritten: Mutex<Unwritten>,
     /// Held while the store is open; the operating system lets go of it when the process dies.
     _owner: File,
 }
@@ -31,6 +49,10 @@ pub enum StoreError {
     Folder(PathBuf, std::io::Error),
     /// Another process has the data folder open.
     InUse(PathBuf),
+    /// The file cannot be opened as a database.
+    Broken(PathBuf, rusqlite::Error),
+    /// Another program holds the database at the moment.
+    Locked,
     /// The file was written by a newer Meshwork.
     Newer {
         /// Version of the file.
@@ -59,6 +81,13 @@ impl std::fmt::Display for StoreError {
                 "another meshwork serves the data folder {}; end it, or choose another by --data DIR",
                 path.display()
             ),
+            Self::Broken(path, e) => write!(
+                f,
+                "the database {} cannot be opened: {e}; mend it or move it away, or choose another \
+                 folder by --data DIR",
+                path.display()
+            ),
+            Self::Locked => f.write_str("another program has locked the database"),
             Self::Newer { file, known } => write!(
                 f,
                 "the data folder was written by a newer Meshwork (version {file}, this one knows \
@@ -74,7 +103,10 @@ impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(e: rusqlite::Error) -> Self {
-        Self::Sqlite(e)
+        match e.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            _ => Self::Sqlite(e),
+        }
     }
 }
 
@@ -99,19 +131,69 @@ impl Store {
             TryLockError::WouldBlock => StoreError::InUse(folder.to_owned()),
             TryLockError::Error(e) => folder_error(e),
         })?;
-        let mut connection = Connection::open(folder.join("meshwork.db"))?;
-        connection.busy_timeout(Duration::from_secs(5))?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
-        migrate::migrate(&mut connection)?;
-        Ok(Self { connection: Mutex::new(connection), _owner: owner })
+        let file = folder.join("meshwork.db");
+        let (writer, reader) = open_both(&file).map_err(|e| match e {
+            StoreError::Sqlite(e) => StoreError::Broken(file, e),
+            other => other,
+        })?;
+        Ok(Self {
+            writer: Mutex::new(writer),
+            reader: Mutex::new(reader),
+            barred: AtomicBool::new(false),
+            unwritten: Mutex::default(),
+            _owner: owner,
+        })
     }
 
-    /// The connection. A panic elsewhere leaves no half-done transaction, so poison is no matter.
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection that reads. A panic elsewhere leaves no half-done transaction, so poison is
+    /// no matter.
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Changes the database, waiting a little where it is locked.
+    fn write<T>(
+        &self,
+        work: impl Fn(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        loop {
+            match self.attempt(&work) {
+                Err(StoreError::Locked)
+                    if !self.barred.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE =>
+                {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => {
+                    self.barred.store(matches!(result, Err(StoreError::Locked)), Ordering::Relaxed);
+                    return result;
+                }
+            }
+        }
+    }
+
+    /// Changes the database unless it is locked.
+    fn attempt<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Opens the database for changes and for reading, in its newest version.
+fn open_both(file: &Path) -> Result<(Connection, Connection), StoreError> {
+    let mut writer = Connection::open(file)?;
+    writer.busy_timeout(OPENING)?;
+    writer.pragma_update(None, "journal_mode", "WAL")?;
+    writer.pragma_update(None, "synchronous", "NORMAL")?;
+    writer.pragma_update(None, "foreign_keys", true)?;
+    migrate::migrate(&mut writer)?;
+    writer.busy_timeout(Duration::ZERO)?;
+    let reader = Connection::open(file)?;
+    reader.busy_timeout(PATIENCE)?;
+    reader.pragma_update(None, "query_only", true)?;
+    Ok((writer, reader))
 }
 
 /// Locks the folder. A process that is just ending may still hold it for a moment.

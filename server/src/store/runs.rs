@@ -44,20 +44,23 @@ impl Store {
         );
         let NewRun { text, data, steps, threads, memory } = run;
         let values = params![text, data, signed(*steps), signed(*threads), signed(*memory)];
-        self.lock().query_row(&sql, values, |row| Ok(read(row)))?
+        self.write(|connection| connection.query_row(&sql, values, |row| Ok(read(row)))?)
     }
 
     /// A run.
     pub fn run(&self, id: &str) -> Result<Option<Run>, StoreError> {
-        let connection = self.lock();
+        let unwritten = self.unwritten();
+        let connection = self.reader();
         let sql = format!("SELECT {COLUMNS} FROM runs WHERE id = ?1");
         let mut query = connection.prepare_cached(&sql)?;
-        query.query_row([id], |row| Ok(read(row))).optional()?.transpose()
+        let run = query.query_row([id], |row| Ok(read(row))).optional()?.transpose()?;
+        Ok(run.map(|run| unwritten.applied(run)))
     }
 
     /// Runs, newest first, older than the run `before` if that is given.
     pub fn runs(&self, limit: u64, before: Option<&str>) -> Result<Vec<Run>, StoreError> {
-        let connection = self.lock();
+        let unwritten = self.unwritten();
+        let connection = self.reader();
         let sql = format!(
             "SELECT {COLUMNS} FROM runs
              WHERE ?2 IS NULL OR number < (SELECT number FROM runs WHERE id = ?2)
@@ -65,19 +68,21 @@ impl Store {
         );
         let mut query = connection.prepare_cached(&sql)?;
         let rows = query.query_map(params![signed(limit), before], |row| Ok(read(row)))?;
-        rows.map(|row| row?).collect()
+        rows.map(|row| Ok(unwritten.applied(row??))).collect()
     }
 
     /// How many runs are in a state.
     pub fn count_runs(&self, state: RunState) -> Result<u64, StoreError> {
-        let connection = self.lock();
+        let unwritten = self.unwritten();
+        let connection = self.reader();
         let mut query = connection.prepare_cached("SELECT count(*) FROM runs WHERE state = ?1")?;
-        Ok(unsigned(query.query_row([state.name()], |row| row.get(0))?))
+        let written = unsigned(query.query_row([state.name()], |row| row.get(0))?);
+        Ok(unwritten.counted(state, written))
     }
 
     /// The run that has been queued longest.
     pub fn next_queued(&self) -> Result<Option<Waiting>, StoreError> {
-        let connection = self.lock();
+        let connection = self.reader();
         let mut query = connection.prepare_cached(
             "SELECT id, threads, memory FROM runs WHERE state = 'queued' ORDER BY number LIMIT 1",
         )?;
@@ -91,18 +96,20 @@ impl Store {
         Ok(waiting.optional()?)
     }
 
-    /// Turns a queued run into a running one; false when it is no longer queued.
+    /// Turns a queued run into a running one; false when it is no longer queued. It does not wait
+    /// for a lock.
     pub fn start_run(&self, id: &str) -> Result<bool, StoreError> {
         let sql = format!(
             "UPDATE runs SET state = 'running', started = {NOW} WHERE id = ?1 AND state = 'queued'"
         );
-        Ok(self.lock().execute(&sql, [id])? == 1)
+        self.attempt(|connection| Ok(connection.execute(&sql, [id])? == 1))
     }
 
     /// Removes a run that is over, with its events; false when it is not over or not there.
     pub fn remove_run(&self, id: &str) -> Result<bool, StoreError> {
+        self.write_down()?;
         let sql = "DELETE FROM runs WHERE id = ?1 AND state NOT IN ('queued', 'running')";
-        Ok(self.lock().execute(sql, [id])? == 1)
+        self.write(|connection| Ok(connection.execute(sql, [id])? == 1))
     }
 }
 

@@ -12,17 +12,20 @@ impl Store {
     pub fn put_study(&self, text: &str) -> Result<String, StoreError> {
         let mut id = sha256(text.as_bytes());
         id.truncate(ID_DIGITS);
-        self.lock().execute(
-            "INSERT INTO studies (id, text, created)
-             VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) ON CONFLICT DO NOTHING",
-            params![id, text],
-        )?;
+        self.write(|connection| {
+            connection.execute(
+                "INSERT INTO studies (id, text, created)
+                 VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) ON CONFLICT DO NOTHING",
+                params![id, text],
+            )?;
+            Ok(())
+        })?;
         Ok(id)
     }
 
     /// The text of a stored study.
     pub fn study(&self, id: &str) -> Result<Option<String>, StoreError> {
-        let connection = self.lock();
+        let connection = self.reader();
         let mut query = connection.prepare_cached("SELECT text FROM studies WHERE id = ?1")?;
         Ok(query.query_row([id], |row| row.get(0)).optional()?)
     }

@@ -29,17 +29,19 @@ impl Store {
         let rows: Vec<u8> = table.rows.iter().flat_map(|v| v.to_le_bytes()).collect();
         let target = serde_json::to_string(&crate::convert::target(&table.target))?;
         let columns = serde_json::to_string(&table.columns)?;
-        self.lock().execute(
-            "INSERT OR REPLACE INTO tables (name, hash, created, columns, target, rows)
-             VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ?3, ?4, ?5)",
-            params![table.name, hash, columns, target, rows],
-        )?;
-        Ok(())
+        self.write(|connection| {
+            connection.execute(
+                "INSERT OR REPLACE INTO tables (name, hash, created, columns, target, rows)
+                 VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ?3, ?4, ?5)",
+                params![table.name, hash, columns, target, rows],
+            )?;
+            Ok(())
+        })
     }
 
     /// The newest version of every uploaded table, by name.
     pub fn tables(&self) -> Result<Vec<Uploaded>, StoreError> {
-        let connection = self.lock();
+        let connection = self.reader();
         let mut query = connection.prepare_cached(
             "SELECT name, hash, columns, target, length(rows), created FROM tables
              WHERE number IN (SELECT max(number) FROM tables GROUP BY name) ORDER BY name",
@@ -63,7 +65,7 @@ impl Store {
 
     /// The table of a name whose hash starts with `pin`, or its newest version; with its hash.
     pub fn table(&self, name: &str, pin: &str) -> Result<Option<(Table, String)>, StoreError> {
-        let connection = self.lock();
+        let connection = self.reader();
         let mut query = connection.prepare_cached(
             "SELECT hash, columns, target, rows FROM tables
              WHERE name = ?1 AND substr(hash, 1, length(?2)) = ?2
@@ -86,7 +88,9 @@ impl Store {
 
     /// Removes all versions of a table; false when there was none.
     pub fn remove_table(&self, name: &str) -> Result<bool, StoreError> {
-        Ok(self.lock().execute("DELETE FROM tables WHERE name = ?1", [name])? > 0)
+        self.write(|connection| {
+            Ok(connection.execute("DELETE FROM tables WHERE name = ?1", [name])? > 0)
+        })
     }
 }
 

@@ -11,6 +11,10 @@ async fn what_is_not_there_is_a_problem() {
     for path in ["/api", "/api/v1", "/api/v1/nothing", "/api/v2/plan"] {
         assert_eq!(app.get(path).await.problem()["type"], "/api/v1/problems#not-found", "{path}");
     }
+    for path in ["runs/%ff", "runs/%ff/events", "runs/%ff/events.json", "data/%ff", "studies/%ff"] {
+        let answer = app.get(&format!("/api/v1/{path}")).await;
+        assert_eq!(answer.problem()["type"], "/api/v1/problems#bad-request", "{path}");
+    }
     let method = app.delete("/api/v1/plan").await;
     assert_eq!(method.status, 405);
     assert_eq!(method.problem()["type"], "/api/v1/problems#method-not-allowed");
@@ -63,6 +67,18 @@ async fn the_document_names_every_route_and_every_schema_it_uses() {
     }
     let all = paths.values().map(|path| path.as_object().unwrap().len()).sum::<usize>();
     assert_eq!(all, expected.len(), "a route that this test does not know");
+    let statuses = |path: &str, method: &str| -> Vec<String> {
+        paths[path][method]["responses"].as_object().unwrap().keys().cloned().collect()
+    };
+    for path in ["/plan", "/runs", "/studies"] {
+        let all = statuses(path, "post");
+        for status in ["400", "403", "413", "415", "503"] {
+            assert!(all.iter().any(|s| s == status), "{path} lacks {status}: {all:?}");
+        }
+    }
+    assert!(statuses("/runs/{id}", "get").contains(&"400".to_owned()));
+    assert!(!statuses("/runs/{id}", "get").contains(&"413".to_owned()));
+    assert!(!statuses("/data/{name}", "post").contains(&"415".to_owned()), "any kind is read");
     let mut references = Vec::new();
     collect(&document, &mut references);
     assert!(references.len() > 20);

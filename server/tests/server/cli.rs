@@ -2,7 +2,6 @@
 
 use crate::app::{FIGURE_4, read};
 use meshwork_wire::plan::Plan;
-use meshwork_wire::run::Event;
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -11,13 +10,13 @@ use tempfile::TempDir;
 const BAD: &str = "mesh all:3\nlayout batch:all\nmodel two_layer batch:8 io:4 hidden:8\n";
 
 /// What a call of the binary gave.
-struct Called {
-    status: i32,
-    out: String,
-    err: String,
+pub(crate) struct Called {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
-fn called(output: Output) -> Called {
+pub(crate) fn called(output: Output) -> Called {
     Called {
         status: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
@@ -25,7 +24,7 @@ fn called(output: Output) -> Called {
     }
 }
 
-fn meshwork(args: &[&str], stdin: &str) -> Called {
+pub(crate) fn meshwork(args: &[&str], stdin: &str) -> Called {
     let mut child = Command::new(env!("CARGO_BIN_EXE_meshwork"))
         .args(args)
         .stdin(Stdio::piped())
@@ -36,10 +35,6 @@ fn meshwork(args: &[&str], stdin: &str) -> Called {
     // A command that does not read its input closes it; that is no matter here.
     drop(child.stdin.take().unwrap().write_all(stdin.as_bytes()));
     called(child.wait_with_output().unwrap())
-}
-
-fn events(out: &str) -> Vec<Event> {
-    out.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect()
 }
 
 #[test]
@@ -104,12 +99,13 @@ fn misuse_is_status_2() {
     let folder = TempDir::new().unwrap();
     let nowhere = folder.path().join("no/such/x.svg");
     let nowhere = nowhere.to_str().unwrap();
-    let cases: [(&[&str], &str, &str); 11] = [
+    let cases: [(&[&str], &str, &str); 12] = [
         (&[], "", "Usage"),
         (&["plan"], "", "FILE"),
         (&["plan", "/no/such/file"], "", "/no/such/file cannot be read"),
         (&["plan", "-", "--yaml"], "", "--yaml"),
         (&["run", "-", "--threads", "0"], FIGURE_4, "--threads"),
+        (&["run", "-", "--threads", "65535"], FIGURE_4, "1..=512"),
         (&["run", "-", "--print", "ww"], FIGURE_4, "did you mean `w`?"),
         (&["run", "-", "--data", "/no/such.csv"], FIGURE_4, "/no/such.csv cannot be read"),
         (&["draw", "-", "-o", "-", "--tensor", "target2"], FIGURE_4, "did you mean `target`?"),
@@ -128,122 +124,91 @@ fn misuse_is_status_2() {
 }
 
 #[test]
-fn a_run_says_steps_values_and_what_it_counted() {
-    let args = [
-        "run",
-        "-",
-        "--json",
-        "--check",
-        "--steps",
-        "5",
-        "--threads",
-        "2",
-        "--print",
-        "w",
-        "--print",
-        "h",
-    ];
-    let run = meshwork(&args, FIGURE_4);
-    assert_eq!((run.status, run.err.as_str()), (0, ""), "{}", run.out);
-    let events = events(&run.out);
-    assert_eq!(events.len(), 5 + 2 + 1);
-    for (i, event) in events[..5].iter().enumerate() {
-        assert!(matches!(event, Event::Step { step, .. } if *step == i as u64), "{event:?}");
-    }
-    let Event::Value { name, dims, values } = &events[5] else { panic!("{:?}", events[5]) };
-    assert_eq!((name.as_str(), values.len()), ("w", 32));
-    assert_eq!(*dims, [("io".to_owned(), 4), ("hidden".to_owned(), 8)]);
-    assert!(
-        matches!(&events[6], Event::Value { name, values, .. } if name == "h" && values.len() == 64)
-    );
-    let Event::Done { loss, counted, predicted, max_difference, steps_per_second } = events[7]
-    else {
-        panic!("{:?}", events[7])
-    };
-    assert!(matches!(events[4], Event::Step { loss: last, .. } if Some(last) == loss));
-    assert_eq!(counted, predicted);
-    assert!(counted.messages > 0 && steps_per_second > 0.0);
-    assert!(max_difference.unwrap() < 1e-5, "{max_difference:?}");
-    let plain = meshwork(&["run", "-", "--json", "--steps", "1"], FIGURE_4);
-    assert!(!plain.out.contains("max_difference"));
-}
-
-#[test]
-fn a_study_without_train_is_its_forward_pass() {
-    let text = "dims a:2\ninput x[a] init:values(1 2)\ny = x + x\n";
-    let run = meshwork(&["run", "-", "--json", "--print", "y"], text);
-    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
-    let events = events(&run.out);
-    assert_eq!(events.len(), 2, "{events:?}");
-    assert!(matches!(&events[0], Event::Value { values, .. } if *values == [2.0, 4.0]));
-    assert!(matches!(events[1], Event::Done { loss: None, .. }));
-}
-
-#[test]
-fn a_run_for_people_is_readable() {
-    let run = meshwork(&["run", "-", "--check", "--print", "bias"], FIGURE_4);
-    assert_eq!(run.status, 0, "{}", run.err);
-    for part in [
-        "20 steps, 4 processors (rows:2 cols:2)",
-        "step        0   loss ",
-        "step       19   loss ",
-        "bias[hidden:8] =",
-        "messages as predicted",
-        "largest difference from one processor",
+fn plans_say_what_runs_would() {
+    for text in [
+        "dims batch:4 in:2\ninput x[batch in]\nparam w[in]\n\
+         loss = mean(square(einsum(x, w -> batch)))\ntrain data:teacher\n",
+        "dims a:4 b:4\ninput x[a], t[b]\nparam w[a]\nloss = sum(x * w) + sum(t)\n\
+         train data:teacher\n",
     ] {
-        assert!(run.out.contains(part), "{part} in {}", run.out);
+        let plan = meshwork(&["plan", "-"], text);
+        assert_eq!(plan.status, 1, "{}", plan.out);
+        assert!(plan.err.contains("error[data]: "), "{}", plan.err);
+        assert!(plan.err.contains("Leave `data` out"), "{}", plan.err);
+        assert_eq!(meshwork(&["run", "-"], text).err, plan.err);
     }
 }
 
 #[test]
-fn a_run_that_diverges_is_status_1() {
-    let text = FIGURE_4.replace("rate:0.1", "rate:1e9");
-    let run = meshwork(&["run", "-", "--json", "--steps", "500"], &text);
-    assert_eq!(run.status, 1);
-    let events = events(&run.out);
-    let Some(Event::Diverged { step, message }) = events.last() else { panic!("{events:?}") };
-    assert_eq!(*step as usize, events.len() - 1);
-    assert!(message.contains("rate"));
+fn names_do_not_reach_the_terminal_raw() {
+    let text = "dims `a\x1b[31m`:2\ninput `x\x1b]0;owned\x07`[`a\x1b[31m`]\n\
+                `y\u{9b}` = sum(`x\x1b]0;owned\x07`)\n";
+    let raw = |c: char| c.is_control() && c != '\n';
+    for (args, text) in [
+        (&["plan", "-", "--slices"][..], text.to_owned()),
+        (&["run", "-", "--print", "y\u{9b}", "--print", "x\x1b]0;owned\x07"], text.to_owned()),
+        (&["plan", "-"], text.replace("= sum", "= sun")),
+        (&["run", "-", "--print", "no\x1b"], text.to_owned()),
+        (&["fmt", "/no\x1b/file"], String::new()),
+    ] {
+        let call = meshwork(args, &text);
+        assert!(!call.out.contains(raw) && !call.err.contains(raw), "{:?}", (call.out, call.err));
+    }
 }
 
 #[test]
-fn a_csv_is_trained_on() {
+fn formatting_loses_no_text() {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("points.csv");
-    let rows: Vec<String> = (0..40).map(|i| format!("{i},{},{}", i % 5, 2 * i + i % 5)).collect();
-    std::fs::write(&path, format!("a,b,y\n{}\n", rows.join("\n"))).unwrap();
-    let text = "model mlp batch:8 in:2 hidden:8 out:1\ntrain optimizer:adam rate:0.01 steps:200 data:points\n";
-    let csv = path.to_str().unwrap();
-    let run = meshwork(&["run", "-", "--json", "--data", csv], text);
-    assert_eq!(run.status, 0, "{}{}", run.out, run.err);
-    let events = events(&run.out);
-    let errors: Vec<f64> = events
-        .iter()
-        .filter_map(|e| match e {
-            Event::Validation { error, accuracy: None, .. } => *error,
-            _ => None,
-        })
-        .collect();
-    assert!(errors.len() >= 10 && errors.last() < errors.first(), "{errors:?}");
-    assert!(*errors.last().unwrap() < 0.5, "{errors:?}");
-    let without = meshwork(&["run", "-"], text);
-    assert_eq!(without.status, 1);
-    assert!(without.err.contains("there is no table `points`"), "{}", without.err);
-
-    std::fs::write(&path, "a,b,y\n1,2,3\n1,x,3\n").unwrap();
-    let bad = meshwork(&["run", "-", "--data", csv], text);
-    assert_eq!(bad.status, 2);
-    assert!(bad.err.contains("points.csv:3:2: `b` is `x`, not a number"), "{}", bad.err);
+    let path = folder.path().join("a.study");
+    let file = path.to_str().unwrap();
+    for line in [
+        "model mlp hidden:((((((4",
+        "mesh a:2 b:(",
+        "param w[b] init:normal(0",
+        "input x[b] init:values(1 2 # hi",
+        "train rate:0.1 rate:0.2",
+        "layout a:b, c",
+        "block b times:(",
+        "y = relu(x",
+        "dims a:2 a:3",
+        "hardware a:",
+    ] {
+        let text = format!("mesh  rows:2\n   {line}\n# kept\n");
+        std::fs::write(&path, &text).unwrap();
+        let kept = format!("mesh rows:2\n{line}\n# kept\n");
+        let kept =
+            if line.starts_with("block") { kept.replace("# kept", "  # kept") } else { kept };
+        let printed = meshwork(&["fmt", file], "");
+        assert_eq!((printed.status, printed.out.as_str()), (1, kept.as_str()), "{}", printed.err);
+        assert!(printed.err.contains("error["), "{line}");
+        assert_eq!(meshwork(&["fmt", "--write", file], "").status, 1);
+        assert_eq!(read(&path), kept, "{line}");
+    }
+    let long = format!("mesh  rows:2\n{}", "# long\n".repeat(700_000));
+    std::fs::write(&path, &long).unwrap();
+    assert_eq!(meshwork(&["fmt", "--write", file], "").status, 1);
+    assert_eq!(read(&path), long, "what is not read is left alone");
 }
 
 #[test]
-fn memory_is_bounded() {
-    let huge = "model two_layer batch:65536 io:65536 hidden:65536\ntrain steps:1";
-    let run = meshwork(&["run", "-", "--json"], huge);
-    assert_eq!(run.status, 1);
-    let report: Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(report["diagnostics"][0]["code"], "too-large");
-    assert_eq!(meshwork(&["plan", "-"], huge).status, 0, "planning costs nothing");
+fn links_that_nothing_opens_are_not_made() {
+    // What does not compress: each line is another number.
+    let lines = |n: u64| -> String {
+        let line = |i: u64| format!("# {:x}\n", (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        (0..n).map(line).collect::<Vec<_>>().concat()
+    };
+    let short = meshwork(&["link", "-"], FIGURE_4);
+    assert_eq!((short.status, short.err.as_str()), (0, ""));
+    let long = meshwork(&["link", "-"], &lines(800));
+    assert_eq!(long.status, 0);
+    assert!(long.out.len() > 8000 && long.out.len() < 64 << 10);
+    assert!(long.err.contains("chat programs cut"), "{}", long.err);
+    assert!(long.err.contains("/api/v1/studies"), "{}", long.err);
+    for text in [lines(20_000), "#\n".repeat(600_000)] {
+        let link = meshwork(&["link", "-"], &text);
+        assert_eq!((link.status, link.out.as_str()), (2, ""));
+        assert!(link.err.contains("nothing would open the link"), "{}", link.err);
+    }
 }
 
 #[test]
@@ -279,19 +244,4 @@ fn studies_are_formatted_and_linked() {
     let text = meshwork_engine::spec::url::decode(link.out.trim()).unwrap().unwrap();
     assert_eq!(text, printed.out);
     assert!(link.out.starts_with("https://example.test/#1="));
-}
-
-#[test]
-fn a_reader_that_leaves_is_no_error() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_meshwork"))
-        .args(["run", "-", "--json", "--steps", "200000"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(FIGURE_4.as_bytes()).unwrap();
-    drop(child.stdout.take());
-    let end = called(child.wait_with_output().unwrap());
-    assert_eq!((end.status, end.err.as_str()), (0, ""));
 }

@@ -104,6 +104,69 @@ async fn bad_tables_are_refused_with_line_and_column() {
 }
 
 #[tokio::test]
+async fn a_quote_that_is_not_closed_swallows_nothing() {
+    let app = App::new();
+    for (csv, line) in [
+        ("a,kind\n1,\"x\n2,y\n3,x\n", 2),
+        ("a,kind\r\n1,x\r\n2,\"y\r\n3,x", 3),
+        ("a,\"kind\n1,x\n2,y\n", 1),
+        ("a,kind\n1,x\n2,\"x\n3,\"y\"\n4,y\n", 3),
+        ("a,kind\n1,\"x\"\"\n2,y\n", 2),
+    ] {
+        let answer = app.post("/api/v1/data/bad", "text/csv", csv).await;
+        assert_eq!(answer.status, 422, "{csv}");
+        let problem = answer.problem();
+        let first = &problem["diagnostics"][0];
+        let message = format!("the quote opened on line {line} is not closed");
+        assert_eq!(first["message"], message, "{csv}");
+        assert_eq!(first["line"], line);
+    }
+    assert_eq!(app.get("/api/v1/data/bad").await.status, 404, "nothing is stored");
+    let good = "a,\"the \"\"kind\"\"\"\n1,\"x,\ny\" \n2,z\n3,a\"b\n4,z\n";
+    assert_eq!(
+        upload(&app, "quoted", good).await["target"]["names"],
+        json!(["a\"b", "x,\ny", "z"])
+    );
+}
+
+#[tokio::test]
+async fn a_slip_among_numbers_makes_no_classes() {
+    let app = App::new();
+    let csv = |cells: &[String]| {
+        let rows = cells.iter().enumerate().map(|(i, cell)| format!("{i},{cell}\n"));
+        format!("a,y\n{}", rows.collect::<String>())
+    };
+    let mut numbers: Vec<String> = (0..60).map(|i| format!("{}.5", 3 * i)).collect();
+    numbers[37] = "6O.0".to_owned();
+    let mut few: Vec<String> = (0..12).map(|i| (i % 3).to_string()).collect();
+    few[4] = "l".to_owned();
+    for (cells, line, cell) in [(&numbers, 39, "`6O.0`"), (&few, 6, "`l`")] {
+        let answer = app.post("/api/v1/data/slip", "text/csv", csv(cells)).await;
+        assert_eq!(answer.status, 422, "{cell}");
+        let problem = answer.problem();
+        let list = problem["diagnostics"].as_array().unwrap();
+        assert_eq!(list.len(), 1, "{problem}");
+        assert_eq!((&list[0]["line"], &list[0]["column"]), (&json!(line), &json!(2)));
+        let message = list[0]["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("`y` is {cell}, not a number")), "{message}");
+        let meant = app.post("/api/v1/data/meant?kind=classification", "text/csv", csv(&few)).await;
+        assert_eq!(meant.status, 201, "whoever means it says so");
+    }
+    let classes: Vec<String> = (0..40).map(|i| ["0", "1", "x"][i % 3].to_owned()).collect();
+    assert_eq!(upload(&app, "classes", &csv(&classes)).await["target"]["kind"], "classes");
+    assert_eq!(upload(&app, "small", "a,y\n1,0\n2,x\n3,0\n").await["target"]["kind"], "classes");
+}
+
+#[tokio::test]
+async fn the_teacher_is_no_table() {
+    let answer = App::new().get("/api/v1/data/teacher").await;
+    assert_eq!(answer.status, 404);
+    let detail = answer.problem()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.starts_with("`teacher` is no table"), "{detail}");
+    assert!(!detail.contains("Did you mean"), "{detail}");
+}
+
+#[tokio::test]
 async fn names_and_sizes_have_limits() {
     let app = App::new();
     assert_eq!(app.post("/api/v1/data/9x", "text/csv", GOOD).await.problem()["status"], 400);

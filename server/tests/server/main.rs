@@ -9,6 +9,8 @@ mod events;
 mod data;
 mod pictures;
 mod guard;
+mod busy;
 mod api;
 mod cli;
+mod cli_run;
 mod serve;

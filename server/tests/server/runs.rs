@@ -96,6 +96,15 @@ async fn a_study_with_errors_is_no_run() {
     assert!(diagnostic["message"].as_str().unwrap().contains("`irris`"));
     assert!(diagnostic["hints"][0].as_str().unwrap().contains("`iris`"));
 
+    // What is wrong is said about the text as it was sent.
+    let line = "model two_layer batch:8 io:4 hidden:8 # the only line";
+    let other = problem(json!({ "text": line, "data": "irris" })).await;
+    assert_eq!(other["diagnostics"][0]["line"], 1, "{other}");
+    let longer = "train data:teacher steps:3\nlayout batch:rows\nmesh rows:3\nmodel two_layer";
+    let longer = problem(json!({ "text": longer, "data": "winequality-classes" })).await;
+    let diagnostic = &longer["diagnostics"][0];
+    assert_eq!((&diagnostic["line"], &diagnostic["column"]), (&json!(2), &json!(8)), "{longer}");
+
     let misfit = problem(json!({ "text": FIGURE_4, "data": "diabetes" })).await;
     assert_eq!(misfit["diagnostics"][0]["code"], "data");
     assert!(misfit["detail"].as_str().unwrap().contains("10 features"));

@@ -113,6 +113,21 @@ fn a_folder_has_one_owner() {
     Server::start(folder.path());
 }
 
+#[test]
+fn a_broken_database_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("meshwork.db");
+    std::fs::write(
+        &file,
+        "no database, but long enough for a header of a hundred bytes ".repeat(4),
+    )
+    .unwrap();
+    let output = command(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains(&*file.to_string_lossy()), "{errors}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_terminated_server_ends_by_itself() {

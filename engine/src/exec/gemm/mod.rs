@@ -21,6 +21,9 @@ pub const SUM_BLOCK: usize = 256;
 /// Rows of a block of the left matrix; a multiple of every tile's rows.
 pub const ROW_BLOCK: usize = 132;
 
+/// Panels that are packed together.
+const TOGETHER: usize = 8;
+
 /// A matrix within a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'x, T> {
@@ -46,12 +49,26 @@ pub fn pack_right<T: Tiled + Copy + Default>(
     columns: usize,
     out: &mut [T],
 ) {
-    let width = T::COLUMNS;
-    for (j, panel) in out.chunks_mut(sums.len() * width).enumerate() {
-        let first = j * width;
-        let lanes = first..columns.min(first + width);
-        let from = Matrix { at: matrix.at + sums.start * matrix.row, ..matrix };
-        pack(from, sums.len(), lanes, width, panel);
+    let from = Matrix { at: matrix.at + sums.start * matrix.row, ..matrix };
+    let panel = sums.len() * T::COLUMNS;
+    // Several panels at a time, so that rows are read in long runs.
+    for (i, group) in out.chunks_mut(TOGETHER * panel).enumerate() {
+        let first = i * TOGETHER * T::COLUMNS;
+        if matrix.column == 1 && first + TOGETHER * T::COLUMNS <= columns {
+            for k in 0..sums.len() {
+                let start = from.at + k * from.row + first;
+                let row = &from.data[start..start + TOGETHER * T::COLUMNS];
+                for (j, run) in row.chunks_exact(T::COLUMNS).enumerate() {
+                    group[j * panel + k * T::COLUMNS..][..T::COLUMNS].copy_from_slice(run);
+                }
+            }
+            continue;
+        }
+        for (j, panel) in group.chunks_mut(panel).enumerate() {
+            let first = first + j * T::COLUMNS;
+            let lanes = first..columns.min(first + T::COLUMNS);
+            pack(from, sums.len(), lanes, T::COLUMNS, panel);
+        }
     }
 }
 
@@ -77,9 +94,12 @@ fn pack<T: Copy + Default>(
         return;
     }
     for lane in 0..count {
-        let source = data[at + lane * column..].iter().step_by(row);
-        for (out, &x) in panel[lane..].iter_mut().step_by(width).zip(source.take(length)) {
-            *out = x;
+        let source = &data[at + lane * column..];
+        let out = panel.chunks_exact_mut(width);
+        if row == 1 {
+            out.zip(&source[..length]).for_each(|(out, &x)| out[lane] = x);
+        } else {
+            out.zip(source.iter().step_by(row)).for_each(|(out, &x)| out[lane] = x);
         }
     }
 }
@@ -136,7 +156,8 @@ fn block<T: Tiled + Copy + Default>(
             let height = T::ROWS.min(rows - row);
             let c = &mut out[row * columns + column..];
             if width == T::COLUMNS && height == T::ROWS {
-                tile(a, b, c, columns, first);
+                let end = (T::ROWS - 1) * columns + T::COLUMNS;
+                tile(a, b, &mut c[..end], columns, first);
                 continue;
             }
             // At the edges the tile is larger than what is left of the result.

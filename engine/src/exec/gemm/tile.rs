@@ -6,10 +6,10 @@
 //! registers; WebAssembly's 128-bit registers hold 4×8. The order of additions is that of k
 //! everywhere.
 //!
-//! The only file of the engine with `unsafe` code: loads and stores of whole registers, and calls of
-//! code that needs a CPU feature that was found.
+//! The only file of the engine with `unsafe` code: arrays seen as registers, and calls of code that
+//! needs a CPU feature that was found.
 
-#![allow(unsafe_code, reason = "vector loads and stores; each place says why it is sound")]
+#![allow(unsafe_code, reason = "registers and CPU features; each place says why it is sound")]
 
 /// Computes a tile: panel of the left matrix, panel of the right one, the result from its first
 /// element on, the distance of its rows, and whether it is stored rather than added.
@@ -52,21 +52,21 @@ mod x86 {
     use super::Tile;
     use std::arch::x86_64::{
         __m256, __m256d, _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps,
-        _mm256_loadu_pd, _mm256_loadu_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd,
-        _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps,
+        _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
     };
+    use std::mem::transmute;
 
     macro_rules! avx2 {
         ($name:ident, $t:ident, $lanes:literal, $register:ident,
-         $zero:ident, $load:ident, $store:ident, $set:ident, $fma:ident, $add:ident) => {
+         $zero:ident, $set:ident, $fma:ident, $add:ident) => {
             pub(super) mod $name {
-                use super::{$add, $fma, $load, $register, $set, $store, $zero};
+                use super::{transmute, $add, $fma, $register, $set, $zero};
 
                 #[inline]
                 #[target_feature(enable = "avx2,fma")]
                 fn load(from: &[$t; $lanes]) -> $register {
-                    // SAFETY: the array holds a register's numbers; loads need no alignment.
-                    unsafe { $load(from.as_ptr()) }
+                    // SAFETY: the array and the register are the same plain bits.
+                    unsafe { transmute(*from) }
                 }
 
                 fn halves(row: &[$t]) -> Option<(&[$t; $lanes], &[$t; $lanes])> {
@@ -76,6 +76,11 @@ mod x86 {
 
                 #[target_feature(enable = "avx2,fma")]
                 fn tile(a: &[$t], b: &[$t], c: &mut [$t], stride: usize, first: bool) {
+                    for row in c.chunks(stride) {
+                        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                            row.as_ptr().cast(),
+                        );
+                    }
                     let mut sums = [[$zero(); 2]; 6];
                     for (a, b) in a.chunks_exact(6).zip(b.chunks_exact(2 * $lanes)) {
                         let Some((low, high)) = halves(b) else { continue };
@@ -91,7 +96,7 @@ mod x86 {
                         for (part, &sum) in row.as_chunks_mut::<$lanes>().0.iter_mut().zip(sums) {
                             let sum = if first { sum } else { $add(load(part), sum) };
                             // SAFETY: as for `load`.
-                            unsafe { $store(part.as_mut_ptr(), sum) }
+                            *part = unsafe { transmute::<$register, [$t; $lanes]>(sum) };
                         }
                     }
                 }
@@ -111,8 +116,6 @@ mod x86 {
         8,
         __m256,
         _mm256_setzero_ps,
-        _mm256_loadu_ps,
-        _mm256_storeu_ps,
         _mm256_set1_ps,
         _mm256_fmadd_ps,
         _mm256_add_ps
@@ -123,8 +126,6 @@ mod x86 {
         4,
         __m256d,
         _mm256_setzero_pd,
-        _mm256_loadu_pd,
-        _mm256_storeu_pd,
         _mm256_set1_pd,
         _mm256_fmadd_pd,
         _mm256_add_pd
@@ -139,11 +140,12 @@ mod x86 {
 
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm {
-    use std::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128, v128_load, v128_store};
+    use std::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128};
+    use std::mem::transmute;
 
     fn load(from: &[f32; 4]) -> v128 {
-        // SAFETY: the array holds a register's numbers; loads need no alignment.
-        unsafe { v128_load(from.as_ptr().cast()) }
+        // SAFETY: the array and the register are the same plain bits.
+        unsafe { transmute(*from) }
     }
 
     pub(super) fn tile(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, first: bool) {
@@ -162,7 +164,7 @@ mod wasm {
             for (part, &sum) in row.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
                 let sum = if first { sum } else { f32x4_add(load(part), sum) };
                 // SAFETY: as for `load`.
-                unsafe { v128_store(part.as_mut_ptr().cast(), sum) }
+                *part = unsafe { transmute::<v128, [f32; 4]>(sum) };
             }
         }
     }

@@ -43,10 +43,11 @@ impl Scopes {
 
 impl Builder<'_> {
     pub(super) fn block(&mut self, name: &Ident, options: &[Opt], body: &[Item]) {
-        let mut read = Reader::new("block", options, &["times"], self.diagnostics);
+        let mut read = Reader::new("block", options, &["times", "remat"], self.diagnostics);
         // Without `times` a block is a room for names, not a list of one.
         let read_times = read.get("times");
         let times = read.whole("times", 1, 10_000).unwrap_or(1);
+        let remat = read.choice("remat", &[("on", true), ("off", false)]).unwrap_or(false);
         let prefix = self.prefix.clone();
         if !self.blocks.insert(format!("{prefix}{}", name.text)) {
             let span = self.origin.unwrap_or(name.span);
@@ -63,9 +64,17 @@ impl Builder<'_> {
                 None => format!("{prefix}{}.", name.text),
             };
             let before = self.diagnostics.len();
+            let first = self.built.graph.nodes().len();
             self.names.open();
             self.items(body);
             self.names.close();
+            if remat {
+                // A marked block within this one is part of it.
+                let end = self.built.graph.nodes().len();
+                let blocks = &mut self.built.graph.remat_blocks;
+                blocks.retain(|inner| inner.start < first);
+                blocks.push(first..end);
+            }
             if self.built.graph.nodes().len() > MAX_NODES {
                 self.diagnostics.push(Diagnostic::error(
                     Code::TooLarge,

@@ -107,7 +107,7 @@ impl Args<'_, '_, '_> {
 
     fn random(&mut self) -> Option<NodeId> {
         let shape = self.named_dims()?;
-        Some(self.add(Op::Noise(Noise::Uniform), Vec::new(), shape))
+        Some(self.add(Op::Noise(Noise::Uniform, None), Vec::new(), shape))
     }
 
     fn dropout(&mut self) -> Option<NodeId> {
@@ -119,7 +119,7 @@ impl Args<'_, '_, '_> {
             return self.wrong();
         }
         let shape = self.shape(x);
-        let mask = self.add(Op::Noise(Noise::Dropout(rate)), Vec::new(), shape);
+        let mask = self.add(Op::Noise(Noise::Dropout(rate), None), Vec::new(), shape);
         Some(self.apply(Element::Mul, &[x, mask]))
     }
 

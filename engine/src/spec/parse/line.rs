@@ -6,8 +6,8 @@ use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Stmt};
 use crate::spec::lex::{
-    STATEMENTS, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char, is_space,
-    name_len, run_len, shown,
+    STATEMENTS, WITHOUT_EFFECT, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char,
+    is_space, name_len, run_len, shown,
 };
 
 impl Reader<'_, '_> {
@@ -134,10 +134,12 @@ impl Reader<'_, '_> {
         } else {
             let short = word.chars().count() <= 24;
             let lower = word.to_lowercase();
-            if let Some(near) = nearest(&lower, STATEMENTS.iter().copied()).filter(|_| short) {
+            let known: Vec<&str> =
+                STATEMENTS.iter().copied().filter(|s| !WITHOUT_EFFECT.contains(s)).collect();
+            if let Some(near) = nearest(&lower, known.iter().copied()).filter(|_| short) {
                 problem = problem.hint(Hint::edit(format!("Did you mean `{near}`?"), span, near));
             }
-            let known = STATEMENTS.join(", ");
+            let known = known.join(", ");
             let text = format!("A line starts with {known}, or assigns a tensor: `h = relu(x)`.");
             problem = problem.hint(Hint::new(text));
         }

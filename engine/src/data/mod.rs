@@ -3,14 +3,22 @@
 //! A table's columns are standardised (mean 0, deviation 1, over the training part), a fifth of the
 //! rows is held out for validation, and every epoch takes the rest in another order. All orders are
 //! functions of the study's seed. The engine reads no files: a table is an argument.
+//!
+//! ```text
+//!   Wiring: which inputs are fed, what is compared      known from the graph
+//!   Wiring::fits: whether a table goes with it          known from the table's shape
+//!   Feed: the numbers themselves, batch by batch
+//! ```
 
-use crate::diag::{Code, Diagnostic, Hint, Span};
+pub mod wiring;
+
+use crate::diag::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::init::{normal, stream, uniform};
-use crate::graph::op::{Element, Op, Role};
 use crate::graph::train::TrainOptions;
-use crate::index::NodeId;
 use crate::layout::dims::{Name, Shape};
+use std::collections::BTreeMap;
+use wiring::{Places, Wiring, held_out, wiring};
 
 /// A table of numbers: features, and one target column at the end.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,14 +68,8 @@ pub struct Validation {
 /// Which tensors of a study are fed, and with what.
 #[derive(Debug, Clone)]
 pub struct Feed {
-    /// The input that gets the features.
-    pub features: NodeId,
-    /// The input that gets the targets.
-    pub target: NodeId,
-    /// The output to compare with the targets, if the loss compares one.
-    pub prediction: Option<NodeId>,
-    batch_dim: Name,
-    batch: usize,
+    /// The inputs, and what is compared.
+    pub wiring: Wiring,
     classes: bool,
     source: Source,
     seed: u64,
@@ -88,57 +90,33 @@ pub struct Batch {
     targets: Vec<f64>,
 }
 
-/// The share of rows held out.
-const HELD_OUT: f64 = 0.2;
-
 impl Feed {
-    /// How a study is fed; `Ok(None)` if its inputs keep their initial values.
+    /// How a study is fed: by the table if one is given, else as its `train` says; `Ok(None)` if
+    /// its inputs keep their initial values.
     pub fn new(
         graph: &Graph,
         train: &TrainOptions,
         table: Option<&Table>,
-        place: Span,
+        places: &Places<'_>,
     ) -> Result<Option<Self>, Diagnostic> {
-        let Some(name) = &train.data else { return Ok(None) };
-        let fault = |message: String| Diagnostic::error(Code::Data, place, message);
-        let (features, target) = ends(graph).ok_or_else(|| {
-            fault(
-                "Data feeds two inputs, the features and the target; this study has not two"
-                    .to_owned(),
-            )
-        })?;
-        let (x, t) = (graph.shape(features), graph.shape(target));
-        let batch_dim = x.dims().iter().find(|d| t.has(&d.name)).ok_or_else(|| {
-            fault(format!("The inputs {x} and {t} share no dimension to count rows along"))
-        })?;
-        let batch = batch_dim.size;
-        let (width, outputs) = (x.elements() / batch, t.elements() / batch);
-        let (prediction, is_product) = prediction(graph, target);
-        let source = match table {
-            _ if name == "teacher" => teacher(width as usize, outputs as usize, train.seed),
-            Some(table) => {
-                let need = Need { batch, width, outputs };
-                rows(table, &need, train.seed).map_err(|m| fault(m).hint(teacher_hint(place)))?
-            }
+        let Some(mut wiring) = wiring(graph, train, table, places)? else { return Ok(None) };
+        let (source, classes) = match table {
             None => {
-                let message = format!("The data set `{name}` is not at hand here");
-                return Err(fault(message).hint(teacher_hint(place)));
+                let (inputs, outputs) = (wiring.width() as usize, wiring.choices() as usize);
+                let classes = wiring.is_product || wiring.labels.is_some();
+                (teacher(inputs, outputs, train.seed), classes)
+            }
+            Some(table) => {
+                let named = matches!(table.target, Target::Classes(_));
+                let classes = named && (wiring.labels.is_some() || wiring.outputs() > 1);
+                if named && !classes {
+                    // A single number that stands for the class is neither right nor near.
+                    wiring.prediction = None;
+                }
+                (rows(table, &wiring, train.seed), classes)
             }
         };
-        let classes = match table {
-            Some(table) if name != "teacher" => matches!(table.target, Target::Classes(_)),
-            _ => is_product,
-        };
-        Ok(Some(Self {
-            features,
-            target,
-            prediction,
-            batch_dim: Name::clone(&batch_dim.name),
-            batch: batch as usize,
-            classes,
-            source,
-            seed: train.seed,
-        }))
+        Ok(Some(Self { wiring, classes, source, seed: train.seed }))
     }
 
     /// The batch of a training step, from 0.
@@ -146,18 +124,19 @@ impl Feed {
         match &self.source {
             Source::Teacher { weights, inputs, outputs } => {
                 let stream = stream(self.seed, "teacher/x");
-                let first = step * (self.batch * inputs) as u64;
-                let features: Vec<f64> =
-                    (0..self.batch * inputs).map(|i| normal(stream, first + i as u64)).collect();
+                let first = step * (self.rows_per_batch() * inputs) as u64;
+                let features: Vec<f64> = (0..self.rows_per_batch() * inputs)
+                    .map(|i| normal(stream, first + i as u64))
+                    .collect();
                 let rows = features.chunks(*inputs);
                 let targets = rows.flat_map(|row| self.teach(row, weights, *outputs)).collect();
                 Batch { features, targets }
             }
             Source::Rows { training, .. } => {
-                let per_epoch = (training / self.batch) as u64;
+                let per_epoch = (training / self.rows_per_batch()) as u64;
                 let order = order(*training, self.seed, step / per_epoch);
-                let first = (step % per_epoch) as usize * self.batch;
-                self.rows(order[first..first + self.batch].iter().copied())
+                let first = (step % per_epoch) as usize * self.rows_per_batch();
+                self.rows(order[first..first + self.rows_per_batch()].iter().copied())
             }
         }
     }
@@ -168,8 +147,8 @@ impl Feed {
             return Vec::new();
         };
         let all = targets.len() / outputs;
-        let starts = (*training..all).step_by(self.batch);
-        starts.map(|s| self.rows(s..s + self.batch)).collect()
+        let starts = (*training..all).step_by(self.rows_per_batch());
+        starts.map(|s| self.rows(s..s + self.rows_per_batch())).collect()
     }
 
     fn rows(&self, rows: impl Iterator<Item = usize>) -> Batch {
@@ -192,6 +171,9 @@ impl Feed {
                 (sum * scale).tanh()
             })
             .collect();
+        if let Some(dim) = &self.wiring.labels {
+            return answer.chunks(dim.size as usize).map(|a| largest(a) as f64).collect();
+        }
         if !self.classes {
             return answer;
         }
@@ -200,30 +182,25 @@ impl Feed {
     }
 
     /// The batch's number at a row-major index of the features' or the target's tensor.
-    pub fn at(&self, shape: &Shape, batch: &Batch, is_target: bool, index: u64) -> f64 {
-        let (row, column) = self.place(shape, index);
-        let (numbers, width) = if is_target {
-            (&batch.targets, batch.targets.len() / self.batch)
+    pub fn at(&self, batch: &Batch, is_target: bool, index: u64) -> f64 {
+        let (shape, numbers) = if is_target {
+            (&self.wiring.target_shape, &batch.targets)
         } else {
-            (&batch.features, batch.features.len() / self.batch)
+            (&self.wiring.features_shape, &batch.features)
         };
-        numbers[row * width + column]
-    }
-
-    /// Row and position within the row of an element.
-    fn place(&self, shape: &Shape, mut index: u64) -> (usize, usize) {
-        let (mut row, mut column, mut stride) = (0, 0, 1);
+        let width = numbers.len() / self.rows_per_batch();
+        let (mut index, mut row, mut column, mut stride) = (index, 0, 0, 1);
         for d in shape.dims().iter().rev() {
             let coordinate = index % d.size;
             index /= d.size;
-            if d.name == self.batch_dim {
+            if d.name == self.wiring.batch.name {
                 row = coordinate;
             } else {
                 column += coordinate * stride;
                 stride *= d.size;
             }
         }
-        (row as usize, column as usize)
+        numbers[row as usize * width + column as usize]
     }
 
     /// Whether the target names classes.
@@ -233,21 +210,31 @@ impl Feed {
 
     /// Rows of a batch.
     pub const fn rows_per_batch(&self) -> usize {
-        self.batch
+        self.wiring.batch.size as usize
     }
 
-    /// Sum over a batch's rows of: 1 where the largest output is at the right class, or the square
-    /// error averaged over the row. The output has the target's dimensions.
+    /// Sum over a batch's rows of: the share of its labels that the largest output names (one label
+    /// per row: 1 if it is right), or the square error averaged over the row. The output has the
+    /// target's dimensions and, where labels are positions, theirs.
     pub fn score(&self, shape: &Shape, output: &[f64], batch: &Batch) -> f64 {
-        let width = batch.targets.len() / self.batch;
-        let mut outputs = vec![0.0; batch.targets.len()];
+        let width = batch.targets.len() / self.rows_per_batch();
+        let classes = self.wiring.labels.as_ref().map_or(1, |d| d.size as usize);
+        let mut outputs = vec![0.0; batch.targets.len() * classes];
+        let steps = self.steps(shape);
         for (i, &y) in output.iter().enumerate() {
-            let (row, column) = self.place(shape, i as u64);
-            outputs[row * width + column] = y;
+            let (mut index, mut at) = (i as u64, 0);
+            for (size, step) in &steps {
+                at += (index % size) * step;
+                index /= size;
+            }
+            outputs[at as usize] = y;
         }
-        let rows = outputs.chunks(width).zip(batch.targets.chunks(width));
+        let rows = outputs.chunks(width * classes).zip(batch.targets.chunks(width));
         rows.map(|(y, t)| {
-            if self.classes {
+            if self.wiring.labels.is_some() {
+                let right = |(y, label): &(&[f64], &f64)| largest(y) == **label as usize;
+                y.chunks(classes).zip(t).filter(right).count() as f64 / width as f64
+            } else if self.classes {
                 f64::from(u8::from(largest(y) == largest(t)))
             } else {
                 y.iter().zip(t).map(|(y, t)| (y - t) * (y - t)).sum::<f64>() / width as f64
@@ -255,10 +242,22 @@ impl Feed {
         })
         .sum()
     }
-}
 
-fn teacher_hint(place: Span) -> Hint {
-    Hint::edit("Train on the synthetic teacher instead.", place, "teacher")
+    /// For each dimension of an output, the last first: its size, and how far its elements are
+    /// apart where rows come first, then the target's other dimensions, then the classes.
+    fn steps(&self, shape: &Shape) -> Vec<(u64, u64)> {
+        let Wiring { batch, labels, target_shape, .. } = &self.wiring;
+        let mut step = labels.as_ref().map_or(1, |d| d.size);
+        let mut of: BTreeMap<&Name, u64> = BTreeMap::new();
+        of.extend(labels.iter().map(|d| (&d.name, 1)));
+        for d in target_shape.dims().iter().rev().filter(|d| d.name != batch.name) {
+            of.insert(&d.name, step);
+            step *= d.size;
+        }
+        of.insert(&batch.name, step);
+        let dims = shape.dims().iter().rev();
+        dims.map(|d| (d.size, of.get(&d.name).copied().unwrap_or(0))).collect()
+    }
 }
 
 fn largest(numbers: &[f64]) -> usize {
@@ -271,74 +270,17 @@ fn largest(numbers: &[f64]) -> usize {
     best
 }
 
-/// The inputs for features and target: the one called `target` or `labels` (else the last declared)
-/// and the first of the others.
-fn ends(graph: &Graph) -> Option<(NodeId, NodeId)> {
-    let inputs: Vec<NodeId> =
-        graph.nodes().entries().filter(|(_, n)| n.role == Role::Input).map(|(id, _)| id).collect();
-    let called = |id: &&NodeId| matches!(&*graph.node(**id).name, "target" | "labels");
-    let target = *inputs.iter().find(called).or_else(|| inputs.last())?;
-    let features = *inputs.iter().find(|&&id| id != target)?;
-    Some((features, target))
-}
-
-/// What the loss compares with the target: the other operand of the difference, or of the product
-/// in a cross-entropy (true).
-fn prediction(graph: &Graph, target: NodeId) -> (Option<NodeId>, bool) {
-    for node in graph.nodes() {
-        let is_product = node.op == Op::Elementwise(Element::Mul);
-        let compares = is_product || node.op == Op::Elementwise(Element::Sub);
-        if compares && node.inputs.contains(&target) {
-            let other = node.inputs.iter().copied().find(|&i| i != target);
-            let same = |o: &NodeId| {
-                graph.shape(*o).union(graph.shape(target)).rank() == graph.shape(target).rank()
-            };
-            return (other.filter(same), is_product);
-        }
-    }
-    (None, false)
-}
-
 fn teacher(inputs: usize, outputs: usize, seed: u64) -> Source {
     let stream = stream(seed, "teacher/weights");
     let weights = (0..inputs * outputs).map(|i| 2.0 * normal(stream, i as u64)).collect();
     Source::Teacher { weights, inputs, outputs }
 }
 
-struct Need {
-    batch: u64,
-    width: u64,
-    outputs: u64,
-}
-
-fn rows(table: &Table, need: &Need, seed: u64) -> Result<Source, String> {
+/// The rows of a table that fits.
+fn rows(table: &Table, wiring: &Wiring, seed: u64) -> Source {
     let columns = table.columns.len();
     let (width, all) = (columns.saturating_sub(1), table.len());
-    let name = &table.name;
-    if width as u64 != need.width {
-        return Err(format!(
-            "`{name}` has {width} features, the study's input holds {} per row",
-            need.width
-        ));
-    }
-    let classes = match &table.target {
-        Target::Number => 1,
-        Target::Classes(names) => names.len(),
-    };
-    if need.outputs != classes as u64 && need.outputs != 1 {
-        return Err(format!(
-            "`{name}` has {classes} target value(s) per row, the study's target holds {}",
-            need.outputs
-        ));
-    }
-    let batch = need.batch as usize;
-    let held_out = ((all as f64 * HELD_OUT) as usize / batch).max(1) * batch;
-    if all < held_out + batch {
-        return Err(format!(
-            "`{name}` has {all} rows: too few for a batch of {batch} and as many held out"
-        ));
-    }
-    let training = all - held_out;
+    let training = all - held_out(all as u64, wiring.batch.size) as usize;
     let order = order(all, seed, u64::MAX);
     let number = |row: usize, column: usize| table.rows[order[row] * columns + column];
     let scaled = |column: usize| -> Vec<f64> {
@@ -351,7 +293,7 @@ fn rows(table: &Table, need: &Need, seed: u64) -> Result<Source, String> {
     };
     let by_column: Vec<Vec<f64>> = (0..width).map(scaled).collect();
     let features = (0..all).flat_map(|r| by_column.iter().map(move |c| c[r])).collect();
-    let outputs = need.outputs as usize;
+    let outputs = wiring.outputs() as usize;
     let targets = match &table.target {
         Target::Number => scaled(width),
         Target::Classes(_) if outputs == 1 => (0..all).map(|r| number(r, width)).collect(),
@@ -360,7 +302,7 @@ fn rows(table: &Table, need: &Need, seed: u64) -> Result<Source, String> {
             .map(|(r, c)| f64::from(u8::from(number(r, width) as usize == c)))
             .collect(),
     };
-    Ok(Source::Rows { features, targets, width, outputs, training })
+    Source::Rows { features, targets, width, outputs, training }
 }
 
 /// The numbers 0..n in an order that depends on seed and epoch.
