@@ -1,13 +1,10 @@
 //! Mesh-TensorFlow's mixture-of-experts layer: values, gradients and losses in every layout that
 //! it was run in, and no more elements through collectives.
 
-use crate::common::{numbers, study};
+use crate::common::{numbers, study, written_out};
 use crate::driver::{Driver, det};
 use crate::meshtf::elements;
-use meshwork_engine::graph::models;
 use meshwork_engine::session::difference;
-use meshwork_engine::spec::ast::Stmt;
-use meshwork_engine::spec::parse::parse;
 use serde_json::Value;
 
 const GOLDEN: &str = include_str!("../data/golden_meshtf_models.json");
@@ -21,10 +18,7 @@ fn layer(run: &Value) -> String {
         run["gating"].as_str().unwrap(),
         if run["gating"] == "top2" { " second_policy:all" } else { "" }
     );
-    let (spec, problems) = parse(&line);
-    assert!(problems.is_empty());
-    let Stmt::Model { preset, options } = &spec.items[0].stmt else { unreachable!() };
-    let text = models::expand(preset, options, &mut Vec::new()).unwrap();
+    let text = written_out(&line);
     let (model, _) = text.split_once("loss = ").unwrap();
     format!(
         "mesh {}\nlayout {}\n{}loss = sum(x * dy)\ntrain steps:1\n",

@@ -11,6 +11,7 @@ mod common;
 mod random;
 mod driver;
 
+mod attention;
 mod data;
 mod equality;
 mod experts;

@@ -59,6 +59,17 @@ fn four_allreduces_per_layer() {
     }
 }
 
+/// The logits stay where they are: what crosses are three numbers for each position, its greatest
+/// logit, its sum of exponentials and the logit of its target.
+#[test]
+fn three_small_allreduces_of_the_loss() {
+    let study = small("heads:t d_ff:t vocab:t", "z_loss:0.001");
+    let mut found = study.collectives();
+    found.retain(|c| c.tensors[0].starts_with("losses"));
+    assert_eq!(kinds(&found), ["forward allreduce"; 3]);
+    assert!(found.iter().all(|c| c.slice_bytes == 4 * 4 * 8));
+}
+
 #[test]
 fn sequence_parallelism_moves_the_same() {
     let study = small("heads:t d_ff:t vocab:t length:t", "sequence_parallel:on norm:layer");

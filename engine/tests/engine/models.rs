@@ -1,8 +1,9 @@
 //! Every preset, with each of its choices, trained under several layouts: the same losses as on
 //! one processor, and the messages that were predicted.
 
-use crate::common::study;
+use crate::common::{study, written_out};
 use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::graph::models::PRESETS;
 use meshwork_engine::session::Session;
 use meshwork_engine::spmd::check::check;
 use meshwork_engine::study::Study;
@@ -192,4 +193,40 @@ fn convnet() {
     same_everywhere(&format!("{small} norm:none kernel:5"), &layouts);
     same_everywhere(&format!("{small} pool:max"), &pooled);
     same_everywhere(&format!("{small} pool:avg kernel:2"), &pooled);
+}
+
+/// A processor gets from its neighbours what its windows reach: one row, then one column.
+#[test]
+fn tiles_exchange_their_edges() {
+    let model = "model convnet batch:4 h:8 w:8 in:2 channels:(4 6)\n";
+    let study = study(&format!("mesh rows:2 cols:2\nlayout h:rows w:cols\n{model}"));
+    let mut found = study.collectives();
+    found.retain(|c| c.kind.name() != "allreduce");
+    let found: Vec<(&str, &str, f64)> = found
+        .iter()
+        .map(|c| (c.kind.name(), &*c.tensors[0], c.sent_bytes_per_processor / 4.0))
+        .collect();
+    let (row, taps) = (4.0 * 4.0, 3.0);
+    assert_eq!(
+        found,
+        [
+            ("receive", "x", row * 2.0),
+            ("receive", "conv1.z/1", row * 2.0 * taps),
+            ("receive", "conv1.x", row * 4.0),
+            ("receive", "conv2.z/1", row * 4.0 * taps),
+        ]
+    );
+}
+
+#[test]
+fn presets_can_be_written_out() {
+    for preset in PRESETS {
+        let line = format!("model {} {}\n", preset.name, preset.options);
+        let train = "train optimizer:adam rate:0.01 steps:10\n";
+        let short = curve(&study(&(line.clone() + train)));
+        assert_eq!(short, curve(&study(&(written_out(&line) + train))), "{line}");
+        // What menus show are the defaults.
+        let plain = format!("model {}\n", preset.name);
+        assert_eq!(written_out(&line), written_out(&plain));
+    }
 }

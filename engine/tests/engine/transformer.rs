@@ -199,7 +199,10 @@ fn w2_in_every_layout() {
         if steps == expected.len() {
             for (tensor, norm) in golden["norms_after_10"].as_object().unwrap() {
                 let found = sum_of_squares(&driver.value(tensor)).sqrt();
-                assert!(close(found, norm.as_f64().unwrap(), 1e-4), "{name}: {tensor} {found}");
+                let norm = norm.as_f64().unwrap();
+                // Adam's steps along gradients near 0 are as long as any: vectors that start at 0
+                // carry the rounding of 32-bit floats.
+                assert!((found - norm).abs() < 1e-4 * norm + 1e-5, "{name}: {tensor} {found}");
             }
         }
         driver.assert_traffic();

@@ -5,8 +5,9 @@
 //! One table embeds both sequences. Id 0 is padding: not looked at in the source, not counted in
 //! the targets; the loss is the decoder's, as in `transformer`.
 
-use super::attention::{Attention, dropped, norm};
+use super::attention::Attention;
 use super::feed_forward::{self, logits, losses};
+use super::pieces::{dropped, norm};
 use super::positions::Sequence;
 use super::settings::{COMMON, Settings, View};
 use super::text::Text;

@@ -1,6 +1,6 @@
 //! Feed-forward layers as study text, and what stands before and after the layers of a Transformer.
 
-use super::attention::{biased, dropped, inside, norm, outside};
+use super::pieces::{biased, dropped, inside, norm, outside};
 use super::settings::{Activation, Settings};
 use super::text::{Text, number};
 

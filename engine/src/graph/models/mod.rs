@@ -3,6 +3,7 @@
 
 mod text;
 mod settings;
+mod pieces;
 mod positions;
 mod attention;
 mod feed_forward;

@@ -8,7 +8,7 @@
 //!
 //! `floor` is a count of thresholds: how many of 0, 1, 2, … are no greater, less one.
 
-use super::attention::{dropped, outside};
+use super::pieces::{dropped, outside};
 use super::settings::{Positions, Settings, View};
 use super::text::{Text, number};
 

@@ -1,7 +1,6 @@
 //! What the Transformer presets have in common: sizes, and how a layer is made.
 
 use super::MAX_SIZE;
-use super::experts::Experts;
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::options::{DTYPES, Reader, SWITCH};
 use crate::spec::ast::Opt;
@@ -116,8 +115,6 @@ pub(super) struct Settings {
     pub(super) scale: bool,
     pub(super) z_loss: f64,
     pub(super) label_smoothing: f64,
-    /// A mixture of experts in place of every so many-th feed-forward layer.
-    pub(super) experts: Option<Experts>,
 }
 
 impl Settings {
@@ -166,7 +163,6 @@ impl Settings {
             scale: read.choice("scale", SWITCH).unwrap_or(true),
             z_loss: read.at_least_zero("z_loss").unwrap_or(0.0),
             label_smoothing: rate(read, "label_smoothing").unwrap_or(0.0),
-            experts: None,
         };
         settings.check(read);
         settings

@@ -5,9 +5,10 @@
 //! positions of the batch, as Mesh-TensorFlow does: a batch half empty weighs half.
 
 use super::Preset;
-use super::attention::{Attention, dropped, norm};
+use super::attention::Attention;
 use super::experts::{self, Experts};
 use super::feed_forward::{self, logits, losses};
+use super::pieces::{dropped, norm};
 use super::positions::Sequence;
 use super::settings::{COMMON, Settings, View, refuse};
 use super::text::Text;
@@ -22,11 +23,11 @@ pub(super) const PRESET: Preset = Preset {
 };
 
 fn expand(read: &mut Reader<'_, '_>) -> String {
-    let mut s = Settings::read(read, View::Causal);
+    let s = Settings::read(read, View::Causal);
     let given = [("shifted", false), ("given", true)];
     let given = read.choice("inputs", &given).unwrap_or(false);
-    s.experts = Experts::read(read, (s.batch, s.length), s.d_ff, None);
-    if let Some(experts) = &mut s.experts
+    let mut experts = Experts::read(read, (s.batch, s.length), s.d_ff, None);
+    if let Some(experts) = &mut experts
         && !s.layers.is_multiple_of(experts.every)
     {
         let message = format!(
@@ -72,7 +73,7 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     text.line("param embedding[vocab d_model] init:normal(0 1)");
     let x = sequence.embedded(&mut text, &s, inputs, outside);
     text.line(format!("x = {x}"));
-    if s.experts.is_some() {
+    if experts.is_some() {
         text.line("balance = 0");
     }
     let mask = sequence.mask();
@@ -87,9 +88,9 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
         view: s.view,
         causal,
     };
-    layers(&mut text, &s, attention);
+    layers(&mut text, &s, experts, attention);
     logits(&mut text, &s, length, outside);
-    let balance = if s.experts.is_some() { " + balance" } else { "" };
+    let balance = if experts.is_some() { " + balance" } else { "" };
     text.line(format!("losses = {}", losses(&s, targets)));
     text.line(format!(
         "loss = sum(losses * less(0, {targets})) / {}{balance}",
@@ -99,12 +100,12 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
 }
 
 /// All layers; with experts in every n-th, n−1 dense ones and one with experts repeat.
-fn layers(text: &mut Text, s: &Settings, attention: Attention<'_>) {
+fn layers(text: &mut Text, s: &Settings, experts: Option<Experts>, attention: Attention<'_>) {
     let dense = |text: &mut Text| {
         attention.write(text, s);
         feed_forward::write(text, s, attention.length, attention.outside);
     };
-    let Some(experts) = s.experts else {
+    let Some(experts) = experts else {
         text.block(&format!("layer times:{}", s.layers), dense);
         return;
     };
