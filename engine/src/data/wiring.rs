@@ -8,7 +8,6 @@ use crate::graph::op::{Element, Op, Phase, Role};
 use crate::graph::train::TrainOptions;
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Shape};
-use crate::spec::edit::size_pair;
 use std::collections::BTreeMap;
 
 /// The share of rows held out.
@@ -32,8 +31,7 @@ impl Places<'_> {
 
     /// The mend that gives a dimension another size.
     fn resize(&self, dim: &str, size: u64) -> Option<Hint> {
-        let place = *self.sizes.get(dim)?;
-        Some(Hint::edit(format!("Set `{dim}` to {size}."), place, size_pair(dim, size)))
+        self.sizes.get(dim).map(|&place| Hint::size(place, dim, size))
     }
 
     /// With the mends that hold whatever the data.

@@ -48,9 +48,10 @@ impl Remat {
         for at in missing {
             let node = graph.node(at).clone();
             let inputs = node.inputs.iter().map(|&i| self.copy(i, block)).collect();
-            let op = match node.op {
-                Op::Noise(noise, None) => Op::Noise(noise, Some(Name::clone(&node.name))),
-                op => op,
+            let op = if let Op::Noise(noise, None) = node.op {
+                Op::Noise(noise, Some(Name::clone(&node.name)))
+            } else {
+                node.op
             };
             let cx = Context {
                 base: Name::from(format!("remat/{}", node.name)),

@@ -1,11 +1,9 @@
 //! Mends of later stages, fitted to the text. Those stages know spans, not what stands around them:
-//! what is removed takes its separators along, and a size that a preset gives goes into its line.
+//! what is removed takes its separators along, and what is added to a line stands before its comment.
 
 use super::place::{OPTION_SEPARATORS, PAIR_SEPARATORS, removal};
-use super::size::set_size;
 use crate::diag::{Diagnostic, Span, TextEdit};
 use crate::spec::lex::{self, is_name_char, is_space, run_len};
-use crate::spec::print::write_pair;
 
 /// The most diagnostics that are fitted; nobody clicks further ones.
 const MAX_FITTED: usize = 200;
@@ -13,34 +11,25 @@ const MAX_FITTED: usize = 200;
 /// The longest line around a mend that is looked at.
 const MAX_LINE: usize = 10_000;
 
-/// The longest text that is read anew for a mend.
-const MAX_READ: usize = 100_000;
-
-/// `batch:8`, as a size is written.
-pub fn size_pair(dim: &str, size: u64) -> String {
-    let mut out = String::new();
-    write_pair(&mut out, dim, size);
-    out
-}
-
 /// Fits the mends of diagnostics that later stages report.
 pub fn fit(text: &str, diagnostics: &mut [Diagnostic]) {
     let hints = diagnostics.iter_mut().take(MAX_FITTED).flat_map(|d| &mut d.hints);
     for edit in hints.filter_map(|h| h.edit.as_mut()) {
+        let adds = edit.span.start == edit.span.end && edit.replacement.starts_with(' ');
+        if !adds && !edit.replacement.is_empty() {
+            continue;
+        }
         let Some(line) = line_around(text, edit.span) else { continue };
         let (code, _) = lex::split_comment(line.of(text));
         let code = lex::span_within(text, code);
         let word = run_len(code.of(text), is_name_char);
         let arguments = Span::new(code.start + word as u32, code.end);
-        let word = &code.of(text)[..word];
         let within = arguments.start <= edit.span.start && edit.span.end <= arguments.end;
-        if edit.replacement.is_empty() && within && !edit.span.of(text).starts_with(is_space) {
-            edit.span = removed(text, word, arguments, edit.span);
-        } else if word == "model" && !within && text.len() <= MAX_READ {
-            // The span is that of the whole line: the preset's default is in use.
-            if let Some(fitted) = resized(text, &edit.replacement) {
-                *edit = fitted;
-            }
+        if adds {
+            let end = edit.span.start.min(code.end);
+            edit.span = Span::new(end, end);
+        } else if within && !edit.span.of(text).starts_with(is_space) {
+            edit.span = removed(text, &code.of(text)[..word], arguments, edit.span);
         }
     }
 }
@@ -57,13 +46,6 @@ fn removed(text: &str, word: &str, arguments: Span, part: Span) -> Span {
     let before = Span::new(arguments.start, span.start).of(text).contains(stays);
     let after = Span::new(span.end, arguments.end).of(text).contains(stays);
     if before || after { span } else { arguments }
-}
-
-/// The edit that gives a dimension the size in `dim:size`.
-fn resized(text: &str, pair: &str) -> Option<TextEdit> {
-    let (dim, size) = pair.rsplit_once(':')?;
-    let changed = set_size(text, dim.trim_matches('`'), size.parse().ok()?);
-    difference(text, &changed)
 }
 
 /// The one edit that turns a text into another; nothing where they are the same.
@@ -111,11 +93,11 @@ mod tests {
     use crate::diag::{Code, Hint};
     use crate::spec::edit::apply;
 
-    fn fitted(text: &str, part: &str, replacement: &str) -> String {
+    fn fitted(text: &str, part: &str) -> String {
         let start = text.find(part).unwrap() as u32;
         let span = Span::new(start, start + part.len() as u32);
         let d = Diagnostic::error(Code::Unused, span, "");
-        let mut list = [d.hint(Hint::edit("", span, replacement))];
+        let mut list = [d.hint(Hint::edit("", span, ""))];
         fit(text, &mut list);
         apply(text, &[list[0].hints[0].edit.clone().unwrap()])
     }
@@ -132,18 +114,19 @@ mod tests {
             ("input x[a] init:ones, y[a]", "init:ones", "input x[a], y[a]"),
             ("y = relu(x ) )", " )", "y = relu(x )"),
         ] {
-            assert_eq!(fitted(text, part, ""), left);
+            assert_eq!(fitted(text, part), left);
         }
     }
 
     #[test]
-    fn a_size_of_a_preset_goes_into_its_line() {
-        let text = "model mlp batch:8 # small\ntrain";
-        let line = "model mlp batch:8 # small";
-        assert_eq!(fitted(text, line, "in:10"), "model mlp batch:8 in:10 # small\ntrain");
-        let list = "model mlp hidden:(64 32)";
-        assert_eq!(fitted(list, list, "hidden2:48"), "model mlp hidden:(64 48)");
-        assert_eq!(fitted("dims a:1", "a:1", "a:2"), "dims a:2", "others are as they were");
+    fn what_is_added_stands_before_the_comment() {
+        let text = "model mlp # short";
+        let end = Span::new(text.len() as u32, text.len() as u32);
+        let d = Diagnostic::error(Code::Unused, end, "").hint(Hint::size(end, "in", 8));
+        let mut list = [d];
+        fit(text, &mut list);
+        let edit = list[0].hints[0].edit.clone().unwrap();
+        assert_eq!(apply(text, &[edit]), "model mlp in:8 # short");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::ast::{RulePair, Stmt};
 use super::lex::{is_space, is_writable, write_name};
 use crate::diag::{Span, TextEdit};
 
-pub use self::hint::{difference, fit, size_pair};
+pub use self::hint::{difference, fit};
 pub use self::mesh::{rename_mesh_dim, set_mesh};
 pub use self::option::set_option;
 pub use self::size::set_size;
