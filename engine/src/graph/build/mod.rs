@@ -62,6 +62,8 @@ struct Builder<'d> {
     built: Built,
     dims: BTreeMap<String, u64>,
     names: Scopes,
+    /// The end of the last size in a `dims` line.
+    dims_end: Option<u32>,
     /// Parameters and inputs without `init:`.
     uninitialised: Vec<NodeId>,
     diagnostics: &'d mut Vec<Diagnostic>,
@@ -84,6 +86,7 @@ impl<'d> Builder<'d> {
             built: Built::default(),
             dims: BTreeMap::new(),
             names: Scopes::default(),
+            dims_end: None,
             uninitialised: Vec::new(),
             broken: BTreeSet::new(),
             diagnostics,
@@ -122,6 +125,7 @@ impl<'d> Builder<'d> {
             match &item.stmt {
                 Stmt::Dims(pairs) => {
                     for pair in pairs {
+                        self.dims_end = Some(pair.span.end);
                         self.dimension(&pair.name.text, pair.size, pair.span);
                     }
                 }

@@ -41,6 +41,7 @@ impl Builder<'_> {
             names: self.names.visible(),
             broken: &self.broken,
             dim_spans: &self.built.dim_spans,
+            dims_end: self.dims_end,
             diagnostics: self.diagnostics,
             origin: self.origin,
         }

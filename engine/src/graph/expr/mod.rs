@@ -2,17 +2,19 @@
 //!
 //! [`Scope`](scope::Scope) knows what names stand for; [`Args`] reads a call's arguments and
 //! options; `compose` holds the functions that are compositions of operations (softmax, norms,
-//! losses), `moves` those that move elements along dimensions (reshapes, windows, gathers). All end
+//! losses), `moves`, `windows` and `picks` those whose arguments are not all tensors. All end
 //! in the closed set of operations in `op.rs`.
 
 pub mod functions;
 pub mod scope;
 pub mod args;
 pub mod moves;
+pub mod windows;
+pub mod picks;
 pub mod compose;
 
 use super::Context;
-use super::op::{Element, NARY_FUNCTIONS, Op, UNARY_FUNCTIONS};
+use super::op::{Element, NARY_FUNCTIONS, Op, Reduction, UNARY_FUNCTIONS};
 use crate::index::NodeId;
 use crate::spec::ast::{BinaryOp, Expr, ExprKind};
 use args::Args;
@@ -55,6 +57,36 @@ impl Scope<'_> {
     }
 }
 
+/// Builds a call.
+type Build = for<'x, 's, 'a, 'c> fn(&'x mut Args<'s, 'a, 'c>) -> Option<NodeId>;
+
+/// The functions whose arguments are not all tensors.
+const MOVERS: &[(&str, Build)] = &[
+    ("rename", |args| args.rename()),
+    ("index", |args| args.index()),
+    ("random", |args| args.random()),
+    ("broadcast", |args| args.broadcast()),
+    ("transpose", |args| args.transpose()),
+    ("reshape", |args| args.reshape()),
+    ("slice", |args| args.slice()),
+    ("pad", |args| args.pad()),
+    ("shift", |args| args.shift()),
+    ("unstack", |args| args.unstack()),
+    ("window", |args| args.window()),
+    ("max_pool", |args| args.pool(Reduction::Max)),
+    ("avg_pool", |args| args.pool(Reduction::Mean)),
+    ("top_k", |args| args.top_k(true)),
+    ("top_k_positions", |args| args.top_k(false)),
+    ("argmax", |args| args.argmax()),
+    ("cumsum", |args| args.cumsum()),
+    ("dropout", |args| args.dropout()),
+];
+
+/// How a function is built, if its arguments are not all tensors.
+fn mover(name: &str) -> Option<Build> {
+    MOVERS.iter().find(|m| m.0 == name).map(|m| m.1)
+}
+
 impl Args<'_, '_, '_> {
     fn build(&mut self) -> Option<NodeId> {
         if !self.options_are_known() {
@@ -64,7 +96,7 @@ impl Args<'_, '_, '_> {
             return self.wrong();
         }
         let name = self.function.name;
-        if let Some(build) = moves::mover(name) {
+        if let Some(build) = mover(name) {
             return build(self);
         }
         let nodes = self.tensors()?;

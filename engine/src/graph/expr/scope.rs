@@ -28,6 +28,8 @@ pub struct Scope<'a> {
     pub broken: &'a BTreeSet<String>,
     /// Where each dimension got its size.
     pub dim_spans: &'a BTreeMap<String, Span>,
+    /// The end of the last size in a `dims` line.
+    pub dims_end: Option<u32>,
     /// Where complaints go.
     pub diagnostics: &'a mut Vec<Diagnostic>,
     /// Stands for every span, where the text is a preset's.
@@ -85,11 +87,10 @@ impl Scope<'_> {
             d = d.hint(Hint::edit(format!("Write `{near}`."), span, written(near)));
         }
         if self.origin.is_none() {
-            // After the last size that the study gives, or in a line of its own at the top.
+            // After the last size of `dims`, or in a line of its own at the top.
             let pair = format!("{}:8", written(&ident.text));
-            let last = self.dim_spans.values().max_by_key(|s| s.end);
-            let (place, mend) = match last {
-                Some(last) => (Span::new(last.end, last.end), format!(" {pair}")),
+            let (place, mend) = match self.dims_end {
+                Some(end) => (Span::new(end, end), format!(" {pair}")),
                 None => (Span::new(0, 0), format!("dims {pair}\n")),
             };
             d = d.hint(Hint::edit(format!("Give it a size: {pair}."), place, mend));
