@@ -1,6 +1,6 @@
 //! Matrix products: `c[i][j] = Σₖ a[i][k]·b[k][j]`, blocked for the caches.
 //!
-//! Both matrices are packed into panels, so that the register tiles ([`tile`]) read memory in order
+//! Both matrices are packed into panels, so that the register tiles ([`Tile`]) read memory in order
 //! whatever the strides were: the right one whole, once per step and shared by all who multiply
 //! with it, the left one block by block ([`ROW_BLOCK`] × [`SUM_BLOCK`] numbers stay in the second
 //! level cache) by whoever needs it. After Goto and van de Geijn, "Anatomy of High-Performance

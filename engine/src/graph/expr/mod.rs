@@ -1,6 +1,6 @@
 //! Expressions to nodes.
 //!
-//! [`Scope`](scope::Scope) knows what names stand for; [`Args`] reads a call's arguments and
+//! [`Scope`] knows what names stand for; [`Args`] reads a call's arguments and
 //! options; `compose` holds the functions that are compositions of operations (softmax, norms,
 //! losses), `moves`, `windows` and `picks` those whose arguments are not all tensors. All end
 //! in the closed set of operations in `op.rs`.
