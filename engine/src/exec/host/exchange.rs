@@ -1,0 +1,69 @@
+//! Collectives: what the members of a group make of each other's slices, counted as it happens.
+
+use super::Host;
+use super::work::{TASK, chunks};
+use crate::exec::number::Number;
+use crate::exec::pool::Pool;
+use crate::index::ValueId;
+use crate::layout::tensor::Combine;
+use crate::spmd::collective::{Collective, Part};
+use crate::spmd::program::Step;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl<T: Number, P: Pool> Host<T, P> {
+    fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
+        self.counted.messages += collective.messages_of_group(n);
+        self.counted.bytes += collective.sent_by_group(n, elements) * T::BYTES;
+    }
+
+    pub(super) fn exchange(&mut self, step: &Step, collective: &Collective, output: ValueId) {
+        let input = step.inputs[0];
+        let program = Arc::clone(&self.program);
+        let sizes = program.slice_sizes(input);
+        let combine = collective.combine().unwrap_or(Combine::Sum);
+        // Which result each processor gets, and for each result: its group and its member.
+        let mut owner = vec![0; program.mesh.processors() as usize];
+        let mut wanted: Vec<(Vec<usize>, usize)> = Vec::new();
+        let mut seen: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
+        for group in program.mesh.groups(&collective.axes) {
+            let members: Vec<usize> = group.iter().map(|p| p.0 as usize).collect();
+            let slices = members.iter().map(|&p| self.slices[input][p].as_ref());
+            let addresses: Vec<usize> =
+                slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
+            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.0.len());
+            self.count(collective, members.len() as u64, elements as u64);
+            for (m, &p) in members.iter().enumerate() {
+                let me = if collective.result_is_shared() { 0 } else { m };
+                let next = wanted.len();
+                let index = *seen.entry((addresses.clone(), me)).or_insert(next);
+                if index == next {
+                    wanted.push((members.clone(), me));
+                }
+                owner[p] = index;
+            }
+        }
+        let length = program.slice_elements(output) as usize;
+        let mut results: Vec<Vec<T>> = wanted.iter().map(|_| self.buffers.take(length)).collect();
+        let slices: Vec<Vec<&[T]>> = wanted
+            .iter()
+            .map(|(members, _)| {
+                let slice =
+                    |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
+                members.iter().map(slice).collect()
+            })
+            .collect();
+        let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
+        self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {
+            let slices = &slices[i];
+            let part = Part { me: wanted[i].1, start, out: part };
+            match combine {
+                Combine::Sum => collective.apply(slices, &sizes, part, |a, b| a + b, T::from_f64),
+                Combine::Max => collective.apply(slices, &sizes, part, T::greater, T::from_f64),
+                Combine::Min => collective.apply(slices, &sizes, part, T::lesser, T::from_f64),
+            }
+        });
+        drop(slices);
+        self.store(output, results, &owner);
+    }
+}

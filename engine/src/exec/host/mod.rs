@@ -1,0 +1,255 @@
+//! The executor: one host owns all processors of the mesh and walks the Program once for them.
+//!
+//! Processors whose inputs are the same slices in memory (replicas) compute once and share the
+//! result, as do the members of an Allreduce or Allgather; what the program *says* each processor
+//! does is unchanged, and messages and bytes are counted for all of them, from the slices and
+//! groups at hand, never from the plan.
+
+mod work;
+mod exchange;
+
+use crate::exec::buffers::{Buffer, Buffers, Slice};
+use crate::exec::elementwise::Moment;
+use crate::exec::kernel::Kernel;
+use crate::exec::number::Number;
+use crate::exec::pool::Pool;
+use crate::graph::op::Phase;
+use crate::index::{IdVec, Pnum, ValueId};
+use crate::layout::tensor::Combine;
+use crate::spmd::collective::Collective;
+use crate::spmd::program::{Program, Step};
+use crate::spmd::run::{MeshImpl, run};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Messages and bytes, all processors together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Collectives executed, summed over processors.
+    pub messages: u64,
+    /// Bytes sent, by the ring formulas.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// This much, `times` times.
+    #[must_use]
+    pub const fn times(self, times: u64) -> Self {
+        Self { messages: self.messages * times, bytes: self.bytes * times }
+    }
+}
+
+/// All processors, their slices, and what they did so far.
+#[derive(Debug)]
+pub struct Host<T, P> {
+    program: Arc<Program>,
+    kernels: Arc<[Kernel]>,
+    slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
+    buffers: Buffers<T>,
+    pool: P,
+    moment: Moment,
+    counted: Traffic,
+    held: u64,
+    peak: u64,
+}
+
+impl<T: Number, P: Pool> Host<T, P> {
+    /// A host for a Program; its sources hold nothing yet.
+    pub fn new(program: Arc<Program>, pool: P) -> Self {
+        let kernels = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
+        let processors = program.mesh.processors() as usize;
+        let slices = program.values.iter().map(|_| vec![None; processors]).collect();
+        let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+        Self {
+            program,
+            kernels,
+            slices,
+            buffers: Buffers::new(),
+            pool,
+            moment: Moment { step: 0, training: true },
+            counted: Traffic::default(),
+            held,
+            peak: held,
+        }
+    }
+
+    /// The Program it runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// What was sent so far.
+    pub const fn counted(&self) -> Traffic {
+        self.counted
+    }
+
+    /// The most bytes one processor held at once.
+    pub const fn peak_bytes(&self) -> u64 {
+        self.peak
+    }
+
+    /// Training steps begun so far.
+    pub const fn step_number(&self) -> u64 {
+        self.moment.step
+    }
+
+    /// Fills a source from a function of the row-major index into the whole tensor.
+    pub fn set(&mut self, source: ValueId, at: impl Fn(u64) -> f64) {
+        let program = Arc::clone(&self.program);
+        let v = &program.values[source];
+        let sizes = program.slice_sizes(source);
+        let mut blocks: BTreeMap<Vec<u64>, Slice<T>> = BTreeMap::new();
+        for pnum in program.mesh.pnums() {
+            let begin = v.layout.slice_begin(&v.shape, &program.mesh, pnum);
+            let slice = blocks.entry(begin).or_insert_with_key(|begin| {
+                let length: u64 = sizes.iter().product();
+                let mut out = self.buffers.take(length as usize);
+                let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
+                }
+                Arc::new(Buffer(out))
+            });
+            let place = &mut self.slices[source][pnum.0 as usize];
+            if let Some(old) = place.replace(Arc::clone(slice)) {
+                self.buffers.give(old);
+            }
+        }
+    }
+
+    /// Runs one training step (or its first phases) and returns the loss.
+    pub fn step(&mut self, last: Phase) -> Option<f64> {
+        let program = Arc::clone(&self.program);
+        self.clear();
+        self.moment.step += 1;
+        let Ok(()) = run(&program, last, self);
+        let loss = self.slices[program.loss?].first()?.as_ref()?;
+        loss.0.first().map(|x| x.to_f64())
+    }
+
+    /// Runs the forward pass without counting it as a step or as traffic of training.
+    pub fn look(&mut self) -> Option<f64> {
+        let (counted, moment) = (self.counted, self.moment);
+        self.moment.training = false;
+        let loss = self.step(Phase::Forward);
+        (self.counted, self.moment) = (counted, moment);
+        loss
+    }
+
+    /// Drops all values but the sources.
+    fn clear(&mut self) {
+        let program = Arc::clone(&self.program);
+        for id in program.values.ids().filter(|id| !program.sources.contains(id)) {
+            for slice in &mut self.slices[id] {
+                if let Some(old) = slice.take() {
+                    self.buffers.give(old);
+                }
+            }
+        }
+        self.held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+    }
+
+    /// The whole tensor that a value holds, row-major; partial values are combined.
+    pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
+        let v = &self.program.values[value];
+        let mesh = &self.program.mesh;
+        let sizes = self.program.slice_sizes(value);
+        let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
+        let mut out: Vec<Option<f64>> = vec![None; v.shape.elements() as usize];
+        let replicated = v.layout.replicated_over(mesh);
+        for pnum in mesh.pnums() {
+            if replicated.iter().any(|&a| mesh.coord(pnum, a) != 0) {
+                continue;
+            }
+            let slice = self.slices[value][pnum.0 as usize].as_ref()?;
+            let begin = v.layout.slice_begin(&v.shape, mesh, pnum);
+            for (i, x) in slice.0.iter().enumerate() {
+                let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
+                let x = x.to_f64();
+                *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
+                    (Some(before), Some(Combine::Sum)) => before + x,
+                    (Some(before), Some(Combine::Max)) => before.greater(x),
+                    (Some(before), Some(Combine::Min)) => before.lesser(x),
+                    (Some(_) | None, _) => x,
+                });
+            }
+        }
+        out.into_iter().collect()
+    }
+
+    /// A processor's slice of a value.
+    pub fn slice(&self, value: ValueId, pnum: Pnum) -> Option<&[T]> {
+        self.slices[value].get(pnum.0 as usize)?.as_ref().map(|s| &s.0[..])
+    }
+
+    /// Stores results: `owner[p]` says which of `results` processor p holds.
+    fn store(&mut self, value: ValueId, results: Vec<Vec<T>>, owner: &[usize]) {
+        let slices: Vec<Slice<T>> = results.into_iter().map(|r| Arc::new(Buffer(r))).collect();
+        for (place, &o) in self.slices[value].iter_mut().zip(owner) {
+            *place = Some(Arc::clone(&slices[o]));
+        }
+        self.held += self.program.slice_bytes(value);
+        self.peak = self.peak.max(self.held);
+    }
+}
+
+impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        let kernels = Arc::clone(&self.kernels);
+        if let Some(output) = step.output {
+            let kernel = &kernels[index];
+            if let Kernel::Einsum(plan) = kernel {
+                self.einsum(step, plan, output);
+            } else {
+                self.local(step, output, kernel);
+            }
+        }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        _index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Infallible> {
+        if let Some(output) = step.output {
+            self.exchange(step, collective, output);
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Infallible> {
+        for p in 0..self.slices[target].len() {
+            let slice = self.slices[new][p].as_ref().map(Arc::clone);
+            if let Some(old) = std::mem::replace(&mut self.slices[target][p], slice) {
+                self.buffers.give(old);
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
+        for slice in &mut self.slices[value] {
+            if let Some(old) = slice.take() {
+                self.buffers.give(old);
+            }
+        }
+        self.held -= self.program.slice_bytes(value);
+        Ok(())
+    }
+}
+
+/// The row-major index into the whole tensor of element `i` of a slice.
+fn global_index(mut i: u64, sizes: &[u64], begin: &[u64], whole: &[u64]) -> u64 {
+    let (mut index, mut stride) = (0, 1);
+    for axis in (0..sizes.len()).rev() {
+        index += (i % sizes[axis] + begin[axis]) * stride;
+        i /= sizes[axis];
+        stride *= whole[axis];
+    }
+    index
+}
