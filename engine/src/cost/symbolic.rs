@@ -3,11 +3,11 @@
 //! Each cost is a sum of monomials in tensor and mesh dimensions, such as `batch·io / rows`.
 //! Constant factors are dropped, as are terms that another term of the same sum outgrows in every
 //! dimension. The terms are: for computation the einsums, for communication the slices that
-//! collectives carry, for memory the slices of all tensors.
+//! collectives carry (of a halo exchange: their borders), for memory the slices of all tensors.
 
 use crate::graph::op::Phase;
 use crate::index::ValueId;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,8 +86,24 @@ impl MeshImpl for Reader<'_> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
-        if collective.messages_of_group(2) > 0 {
-            self.communication.add(slice(self.program, step.inputs[0]));
+        let input = step.inputs[0];
+        match collective.kind {
+            // Fields that lie as the slices do reach over their borders by a fixed number of
+            // positions, however long the dimension is.
+            CollectiveKind::Receive(axis, field) if field.step == field.local.cast_signed() => {
+                let mut border = slice(self.program, input);
+                border.dims.remove(&*self.program.values[input].shape.dim(axis).name);
+                for &axis in &collective.axes {
+                    border.mesh.remove(&*self.program.mesh.dim(axis).name);
+                }
+                self.communication.add(border);
+            }
+            CollectiveKind::Allsplit(_) => {}
+            CollectiveKind::Allreduce(_)
+            | CollectiveKind::Reducescatter(..)
+            | CollectiveKind::Allgather(_)
+            | CollectiveKind::Alltoall(..)
+            | CollectiveKind::Receive(..) => self.communication.add(slice(self.program, input)),
         }
         Ok(())
     }

@@ -4,6 +4,14 @@ use super::op::{Dtype, Init};
 use crate::diag::{Code, Diagnostic, Hint, nearest};
 use crate::spec::ast::{Opt, OptValue};
 
+/// What a share is, for messages.
+pub const SHARE: &str = "a number from 0 up to, not including, 1";
+
+/// Whether a number is a share.
+pub fn is_share(n: f64) -> bool {
+    (0.0..1.0).contains(&n)
+}
+
 /// Reads the options of one statement and collects what is wrong with them.
 #[derive(Debug)]
 pub struct Reader<'o, 'd> {
@@ -74,6 +82,11 @@ impl<'o, 'd> Reader<'o, 'd> {
         }
         self.bad(option, takes);
         None
+    }
+
+    /// A share: at least 0, less than 1.
+    pub fn share(&mut self, key: &str) -> Option<f64> {
+        self.number(key, SHARE, is_share)
     }
 
     /// A number of at least 0.

@@ -151,11 +151,9 @@ fn has_no_effect(option: &Opt, on: &str) -> Diagnostic {
 
 /// The optimizer and the rate it takes where none is given.
 fn optimizer(read: &mut Reader<'_, '_>, idle: &mut Vec<Diagnostic>) -> (Optimizer, f64) {
-    const UNIT: &str = "a number from 0 up to, not including, 1";
-    let unit = |n: f64| (0.0..1.0).contains(&n);
-    let momentum = read.number("momentum", UNIT, unit);
-    let beta1 = read.number("beta1", UNIT, unit);
-    let beta2 = read.number("beta2", UNIT, unit);
+    let momentum = read.share("momentum");
+    let beta1 = read.share("beta1");
+    let beta2 = read.share("beta2");
     let epsilon = read.positive("epsilon");
     let bias_correction = read.choice("bias_correction", SWITCH).unwrap_or(true);
     let weight_decay = read.at_least_zero("weight_decay");

@@ -142,7 +142,7 @@ impl Teller<'_> {
         let value = &self.program.values[self.input];
         let user = &self.graph.node(self.step.node).name;
         let text = format!(
-            "for its slice of {user} each processor reads {} positions of {} along `{dim}`, which {} over `{}` into {} positions each: it receives the rest from the other processors of its group of {}.",
+            "for its slice of {user} each processor reads {} positions of {} along `{dim}`, which {} over `{}` into {} positions each: it receives what others of its group of {} hold of them.",
             field.length,
             value.name,
             self.rules(&dims, ["splits", "split"]),

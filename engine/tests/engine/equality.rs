@@ -63,6 +63,8 @@ fn whole_numbers_are_equal_exactly() {
         }
         assert_eq!(on_mesh.counted(), on_mesh.predicted(), "seed {seed}\n{}", study.text());
     }
+    let all: usize = collectives.values().sum();
+    assert!(all > CASES as usize * 3, "too few collectives to mean much: {collectives:?}");
     // Every kind of collective must have been at work often enough to mean something.
     let often = |kind: &str| collectives.get(kind).is_some_and(|&n| n > CASES as usize / 30);
     for kind in ["allreduce", "allgather", "allsplit", "alltoall", "receive"] {

@@ -24,8 +24,7 @@ const BETTERED: [&str; 5] = [
     "add/int-float-mix",
 ];
 
-/// What the original computes, silently wrong, and we refuse: one name with two sizes, and two
-/// dimensions on one mesh dimension because an unknown one was ignored.
+/// What the original computes, silently wrong, and we refuse: one name with two sizes.
 const REFUSED: [&str; 1] = ["einsum/size-clash-is-two-dims"];
 
 fn cases() -> Vec<Value> {

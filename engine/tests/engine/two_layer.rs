@@ -122,3 +122,22 @@ fn the_listing_says_why() {
     println!("{listing}");
     assert!(listing.contains("y{batch:rows}[4 4] = Allreduce over cols    # y sums over `hidden`, which the rule hidden:cols splits over `cols`"));
 }
+
+/// A halo is as long as the window reaches, not as the slice is long.
+#[test]
+fn borders_in_formulas() {
+    let text = |function: &str| {
+        format!(
+            "mesh rows:4 cols:2\nlayout h:rows b:cols h2:rows\ndims b:8 h:16 h2:8 k:3\n\
+             input x[b h]\ny = {function}\n"
+        )
+    };
+    for (function, formula) in [
+        ("shift(x, dim:h by:1)", "b / cols"),
+        ("window(x, h -> h k)", "b / cols"),
+        ("slice(x, h -> h2, begin:4)", "b·h / (cols·rows)"),
+    ] {
+        let formulas = study(&text(function)).formulas().unwrap();
+        assert_eq!(formulas.communication.to_string(), formula, "{function}");
+    }
+}

@@ -3,6 +3,7 @@
 
 use super::args::Args;
 use crate::graph::op::{Element, Noise, Op};
+use crate::graph::options::{SHARE, is_share};
 use crate::index::NodeId;
 use crate::layout::dims::Shape;
 use crate::spec::ast::{Expr, ExprKind, Ident};
@@ -60,12 +61,10 @@ impl Args<'_, '_, '_> {
 
     pub(super) fn dropout(&mut self) -> Option<NodeId> {
         let x = self.tensor()?;
-        let unit = |n: f64| (0.0..1.0).contains(&n);
-        let takes = "a number from 0 up to, not including, 1";
-        let rate = self.number("rate", f64::NAN, takes, unit)?;
-        if rate.is_nan() {
+        if self.option("rate").is_none() {
             return self.wrong();
         }
+        let rate = self.number("rate", 0.0, SHARE, is_share)?;
         let shape = self.shape(x);
         let mask = self.add(Op::Noise(Noise::Dropout(rate), None), Vec::new(), shape);
         Some(self.apply(Element::Mul, &[x, mask]))

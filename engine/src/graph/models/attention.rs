@@ -19,6 +19,7 @@
 //! ```
 
 use super::pieces::{biased, dropped, inside, norm, outside};
+use super::positions::Sequence;
 use super::settings::{Positions, Settings, View};
 use super::text::{Text, number};
 
@@ -45,7 +46,22 @@ pub(super) struct Attention<'a> {
     pub(super) causal: bool,
 }
 
-impl Attention<'_> {
+impl<'a> Attention<'a> {
+    /// Self-attention of a sequence, which looks where `visible` is 1.
+    pub(super) const fn within(sequence: Sequence<'a>, visible: Option<&'a str>) -> Self {
+        Self {
+            name: "attention",
+            length: sequence.length,
+            outside: None,
+            memory: sequence.memory,
+            other: None,
+            visible,
+            prefix: sequence.prefix,
+            view: sequence.view,
+            causal: sequence.causal,
+        }
+    }
+
     /// The block: x with what attention adds to it.
     pub(super) fn write(self, text: &mut Text, s: &Settings) {
         text.block(self.name, |text| {

@@ -9,7 +9,7 @@ use super::Preset;
 use super::attention::Attention;
 use super::feed_forward::{self, logits, losses};
 use super::positions::Sequence;
-use super::settings::{COMMON, Settings, View, rate};
+use super::settings::{COMMON, Settings, View};
 use super::text::{Text, number};
 use crate::graph::options::Reader;
 
@@ -23,7 +23,7 @@ pub(super) const PRESET: Preset = Preset {
 
 fn expand(read: &mut Reader<'_, '_>) -> String {
     let s = Settings::read(read, View::Full);
-    let mask_rate = rate(read, "mask_rate").unwrap_or(0.15);
+    let mask_rate = read.share("mask_rate").unwrap_or(0.15);
     let sequence = Sequence {
         prefix: "",
         length: "length",
@@ -49,17 +49,7 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     let x = sequence.embedded(&mut text, &s, "inputs", None);
     text.line(format!("x = {x}"));
     let visible = sequence.mask();
-    let attention = Attention {
-        name: "attention",
-        length: "length",
-        memory: "memory_length",
-        other: None,
-        outside: None,
-        visible: visible.as_deref(),
-        prefix: "",
-        view: s.view,
-        causal: false,
-    };
+    let attention = Attention::within(sequence, visible.as_deref());
     text.block(&format!("layer times:{}", s.layers), |text| {
         attention.write(text, &s);
         feed_forward::write(text, &s, "length", None);

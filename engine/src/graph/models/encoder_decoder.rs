@@ -64,21 +64,6 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     text.finish()
 }
 
-/// Self-attention of a sequence.
-fn own<'a>(sequence: Sequence<'a>, visible: Option<&'a str>) -> Attention<'a> {
-    Attention {
-        name: "attention",
-        length: sequence.length,
-        memory: sequence.memory,
-        other: None,
-        outside: None,
-        visible,
-        prefix: sequence.prefix,
-        view: sequence.view,
-        causal: sequence.causal,
-    }
-}
-
 /// The encoder, whose result is `encoded`.
 fn encoder(text: &mut Text, s: &Settings, source: Sequence<'_>) {
     let x = source.embedded(text, s, "source", None);
@@ -87,7 +72,7 @@ fn encoder(text: &mut Text, s: &Settings, source: Sequence<'_>) {
     text.block("encoder", |text| {
         text.line("x = encoded");
         text.block(&format!("layer times:{}", s.layers), |text| {
-            own(source, visible.as_deref()).write(text, s);
+            Attention::within(source, visible.as_deref()).write(text, s);
             feed_forward::write(text, s, source.length, None);
         });
         text.block("final", |text| {
@@ -109,10 +94,10 @@ fn decoder(text: &mut Text, s: &Settings, target: Sequence<'_>) {
         visible: Some("source_visible"),
         view: View::Full,
         causal: false,
-        ..own(target, None)
+        ..Attention::within(target, None)
     };
     text.block(&format!("decoder times:{}", s.layers), |text| {
-        own(target, visible.as_deref()).write(text, s);
+        Attention::within(target, visible.as_deref()).write(text, s);
         cross.write(text, s);
         feed_forward::write(text, s, target.length, None);
     });

@@ -158,11 +158,11 @@ impl Settings {
             epsilon: read.positive("epsilon").unwrap_or(1e-6),
             ffn: read.choice("ffn", ACTIVATIONS).unwrap_or_else(|| plain("relu")),
             tied: read.choice("tied", SWITCH).unwrap_or(false),
-            dropout: rate(read, "dropout").unwrap_or(0.0),
+            dropout: read.share("dropout").unwrap_or(0.0),
             bias: read.choice("bias", SWITCH).unwrap_or(false),
             scale: read.choice("scale", SWITCH).unwrap_or(true),
             z_loss: read.at_least_zero("z_loss").unwrap_or(0.0),
-            label_smoothing: rate(read, "label_smoothing").unwrap_or(0.0),
+            label_smoothing: read.share("label_smoothing").unwrap_or(0.0),
         };
         settings.check(read);
         settings
@@ -209,12 +209,6 @@ impl Settings {
             idle(read, &["buckets", "max_distance"], "without positions:relative");
         }
     }
-}
-
-/// A share of at least 0 and below 1.
-pub(super) fn rate(read: &mut Reader<'_, '_>, key: &str) -> Option<f64> {
-    let takes = "a number from 0 up to, not including, 1";
-    read.number(key, takes, |n| (0.0..1.0).contains(&n))
 }
 
 /// Reports a value that does not go with others, and offers one that does.

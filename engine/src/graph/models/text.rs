@@ -30,7 +30,7 @@ impl Text {
     /// Adds a line.
     pub(super) fn line(&mut self, line: impl AsRef<str>) {
         let indent = "  ".repeat(self.depth);
-        self.lines = format!("{}{indent}{}\n", self.lines, line.as_ref());
+        self.lines.extend([&indent, line.as_ref(), "\n"]);
     }
 
     /// Adds a block: `layer times:4`, or a name alone.

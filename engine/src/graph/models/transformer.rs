@@ -77,17 +77,7 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
         text.line("balance = 0");
     }
     let mask = sequence.mask();
-    let attention = Attention {
-        name: "attention",
-        length,
-        outside,
-        memory: "memory_length",
-        other: None,
-        visible: mask.as_deref(),
-        prefix: "",
-        view: s.view,
-        causal,
-    };
+    let attention = Attention { outside, ..Attention::within(sequence, mask.as_deref()) };
     layers(&mut text, &s, experts, attention);
     logits(&mut text, &s, length, outside);
     let balance = if experts.is_some() { " + balance" } else { "" };

@@ -8,7 +8,7 @@
 //! | warm-up, while t ≤ N | r·t/N: step 1 takes r/N, step N the full rate |
 //! | constant | r |
 //! | linear | r − (r−f)·u, where u = (t−P)/(T−P), within 0..1 |
-//! | cosine | f + (r−f)·cos²(πu/2) = f + (r−f)·½(1 + cos πu) (Loshchilov & Hutter 2017, without restarts) |
+//! | cosine | f + (r−f)·½(1 + cos πu) (Loshchilov & Hutter 2017, without restarts) |
 //! | inverse square root | r·√P/√max(t, P): with the warm-up, the schedule of Vaswani et al. 2017. (T5's holds r while t ≤ N instead of rising to it.) |
 //! | relative step | min(r, 100·r/√t): Adafactor's own, min(10⁻², 1/√t) where r is 10⁻² |
 //!
@@ -19,7 +19,7 @@ use crate::diag::Span;
 use crate::graph::Graph;
 use crate::graph::op::{Element, Role};
 use crate::index::NodeId;
-use std::f64::consts::FRAC_PI_2;
+use std::f64::consts::PI;
 
 /// The learning rate over time, as factors of its base.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,10 +71,10 @@ impl Schedule {
             }
             Decay::Cosine(end) => {
                 let u = progress(&mut make, step, peak, end);
-                let cosine = quarter_cosine(&mut make, u);
-                let height = make.element(Element::Square, &[cosine]);
-                let above = make.scaled(height, rate - end.rate);
-                Some(make.with(Element::Add, above, end.rate))
+                let angle = make.scaled(u, PI);
+                let cosine = make.element(Element::Cos, &[angle]);
+                let wave = make.scaled(cosine, 0.5 * (rate - end.rate));
+                Some(make.with(Element::Add, wave, 0.5 * (rate + end.rate)))
             }
             Decay::InverseSqrt => {
                 let t = make.with(Element::Max, step, peak);
@@ -109,21 +109,4 @@ fn progress(make: &mut Maker<'_>, step: NodeId, peak: f64, end: End) -> NodeId {
     let share = make.with(Element::Div, since, length);
     let share = make.with(Element::Max, share, 0.0);
     make.with(Element::Min, share, 1.0)
-}
-
-/// cos(πu/2) for u in 0..1, by its series in u² up to u²⁰: the first term left out is below 10⁻¹⁶.
-fn quarter_cosine(make: &mut Maker<'_>, u: NodeId) -> NodeId {
-    let mut terms = vec![1.0];
-    for k in 1..=10 {
-        let previous = terms[k - 1];
-        terms.push(-previous * FRAC_PI_2 * FRAC_PI_2 / ((2 * k - 1) * (2 * k)) as f64);
-    }
-    let square = make.element(Element::Square, &[u]);
-    let (last, rest) = (terms[10], &terms[..10]);
-    let mut sum = make.number(last);
-    for &term in rest.iter().rev() {
-        let product = make.element(Element::Mul, &[sum, square]);
-        sum = make.with(Element::Add, product, term);
-    }
-    sum
 }
