@@ -24,7 +24,7 @@ use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
 use crate::spmd::lower::lower;
 use crate::spmd::program::{Program, Work};
-use crate::spmd::{free, fuse, print};
+use crate::spmd::{combine, free, fuse, print};
 use std::collections::BTreeSet;
 
 /// A study, as far as its text allows.
@@ -145,6 +145,7 @@ impl Study {
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let mut program = self.lowered.clone()?;
         let keep: BTreeSet<ValueId> = keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        combine::combine(&mut program);
         fuse::fuse(&mut program, &keep);
         free::free(&mut program, &keep);
         Some(program)

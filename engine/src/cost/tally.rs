@@ -30,7 +30,7 @@ pub struct Totals {
 pub struct Moved {
     /// Index of the step in the Program.
     pub step: usize,
-    /// Bytes of one processor's slice before it.
+    /// Bytes of one processor's slices before it.
     pub slice_bytes: u64,
     /// Bytes one processor sends.
     pub sent_bytes_per_processor: f64,
@@ -76,8 +76,8 @@ struct Counter<'p> {
 }
 
 impl Counter<'_> {
-    fn hold(&mut self, output: Option<ValueId>) {
-        if let Some(output) = output {
+    fn hold(&mut self, outputs: &[ValueId]) {
+        for &output in outputs {
             self.held = self.held.saturating_add(self.program.slice_bytes(output));
         }
         let peak = &mut self.tally.totals.peak_bytes_per_processor;
@@ -91,7 +91,7 @@ impl MeshImpl for Counter<'_> {
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
         self.flops += self.program.flops(step) as f64;
-        self.hold(step.output);
+        self.hold(&step.outputs);
         Ok(())
     }
 
@@ -104,32 +104,33 @@ impl MeshImpl for Counter<'_> {
         let mesh = &self.program.mesh;
         let n = mesh.group_size(&collective.axes);
         let groups = mesh.processors() / n;
-        let elements = self.program.slice_elements(step.inputs[0]);
-        let sent = collective.sent_by_group(n, elements) * self.program.dtype.bytes();
+        let elements = step.inputs.iter().map(|&v| self.program.slice_elements(v));
+        let sent: u64 = elements.clone().map(|e| collective.sent_by_group(n, e)).sum();
+        let sent = sent * self.program.dtype.bytes();
         let traffic =
             Traffic { messages: collective.messages_of_group(n) * groups, bytes: sent * groups };
         let per_processor = sent as f64 / n as f64;
         self.tally.moved.push(Moved {
             step: index,
-            slice_bytes: elements * self.program.dtype.bytes(),
+            slice_bytes: elements.sum::<u64>() * self.program.dtype.bytes(),
             sent_bytes_per_processor: per_processor,
             traffic,
         });
         self.tally.totals.sent_bytes_per_processor += per_processor;
         self.tally.totals.messages += traffic.messages;
         self.tally.totals.bytes += traffic.bytes;
-        self.hold(step.output);
+        self.hold(&step.outputs);
         Ok(())
     }
 
     fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        self.hold(None);
+        self.hold(&[]);
         Ok(())
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
         self.held = self.held.saturating_sub(self.program.slice_bytes(value));
-        self.hold(None);
+        self.hold(&[]);
         Ok(())
     }
 }

@@ -49,7 +49,7 @@ pub struct Place {
 impl Kernel {
     /// The kernel of a step.
     pub fn new(program: &Program, step: &Step) -> Self {
-        let Some(output) = step.output else { return Self::Copy };
+        let Some(output) = step.output() else { return Self::Copy };
         let local = |v: ValueId| Local::new(&program.values[v].shape, &program.slice_sizes(v));
         let sizes = |v: ValueId| program.slice_sizes(v);
         let out = local(output);

@@ -309,7 +309,21 @@ pub enum Init {
     },
 }
 
-/// A statistic: what a tensor is in the study.
+impl Init {
+    /// A bound of the values' size, as far as the text states one.
+    pub fn largest(&self) -> f64 {
+        match self {
+            Self::Constant(c) => c.abs(),
+            Self::Normal { mean, deviation } => mean.abs().max(*deviation),
+            Self::Uniform { low, high } => low.abs().max(high.abs()),
+            Self::Integers { low, high } => low.unsigned_abs().max(high.unsigned_abs()) as f64,
+            Self::Values(values) => values.iter().fold(0.0, |most, v| most.max(v.abs())),
+            Self::Hash { scale, .. } => scale.abs(),
+        }
+    }
+}
+
+/// What a tensor is in the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Fed at every step.

@@ -48,16 +48,17 @@ impl Checker<'_> {
     }
 
     fn make(&mut self, index: usize, step: &Step) -> Result<ValueId, Violation> {
-        let output = step.output.ok_or_else(|| self.fault(index, "makes nothing"))?;
-        if std::mem::replace(&mut self.alive[output], true) {
-            return Err(self.fault(index, "makes a value that is there already"));
+        for &output in &step.outputs {
+            if std::mem::replace(&mut self.alive[output], true) {
+                return Err(self.fault(index, "makes a value that is there already"));
+            }
         }
-        Ok(output)
+        step.output().ok_or_else(|| self.fault(index, "makes nothing"))
     }
 
     fn fault(&self, index: usize, what: &str) -> Violation {
         let step = &self.program.steps[index];
-        let name = step.output.map_or("", |o| &self.program.values[o].name);
+        let name = step.output().map_or("", |o| &self.program.values[o].name);
         Violation(format!("step {index} ({name}): {what}"))
     }
 
@@ -232,13 +233,25 @@ impl MeshImpl for Checker<'_> {
         collective: &Collective,
     ) -> Result<(), Violation> {
         self.read(index, step)?;
-        let output = self.make(index, step)?;
-        let from = &self.program.values[step.inputs[0]];
-        match collective.retype(&from.layout, &from.shape, &self.program.mesh) {
-            Ok(layout) if layout == *self.layout(output) => Ok(()),
-            Ok(_) => Err(self.fault(index, "the stated layout is not what the collective makes")),
-            Err(e) => Err(self.fault(index, &format!("the collective does not fit: {e:?}"))),
+        self.make(index, step)?;
+        if step.inputs.len() != step.outputs.len() {
+            return Err(self.fault(index, "carries not as many tensors as it makes"));
         }
+        for (input, output) in step.carried() {
+            let from = &self.program.values[input];
+            match collective.retype(&from.layout, &from.shape, &self.program.mesh) {
+                Ok(layout) if layout == *self.layout(output) => {}
+                Ok(_) => {
+                    return Err(
+                        self.fault(index, "the stated layout is not what the collective makes")
+                    );
+                }
+                Err(e) => {
+                    return Err(self.fault(index, &format!("the collective does not fit: {e:?}")));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Violation> {

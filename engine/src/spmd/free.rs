@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
     let mut last: IdVec<ValueId, Option<usize>> = program.values.iter().map(|_| None).collect();
     for (i, step) in program.steps.iter().enumerate() {
-        for &value in step.inputs.iter().chain(&step.output) {
+        for &value in step.inputs.iter().chain(&step.outputs) {
             last[value] = Some(i);
         }
     }
@@ -19,13 +19,13 @@ pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
     let mut out = Vec::with_capacity(program.steps.len() * 2);
     for (i, step) in std::mem::take(&mut program.steps).into_iter().enumerate() {
         let Step { phase, node, span, .. } = step;
-        let mut touched: Vec<ValueId> = step.inputs.iter().chain(&step.output).copied().collect();
+        let mut touched: Vec<ValueId> = step.inputs.iter().chain(&step.outputs).copied().collect();
         touched.sort_unstable();
         touched.dedup();
         out.push(step);
         for value in touched.into_iter().filter(|&v| last[v] == Some(i)) {
             let inputs = vec![value];
-            out.push(Step { work: Work::Free, inputs, output: None, phase, node, span });
+            out.push(Step { work: Work::Free, inputs, outputs: Vec::new(), phase, node, span });
         }
     }
     program.steps = out;

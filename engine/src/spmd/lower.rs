@@ -260,7 +260,7 @@ impl Lowering<'_> {
         self.program.steps.push(Step {
             work: Work::Collective(collective),
             inputs: vec![from],
-            output: Some(to),
+            outputs: vec![to],
             phase: asker.phase,
             node: asker.node,
             span: self.graph.node(asker.node).span,
@@ -338,7 +338,8 @@ impl Lowering<'_> {
         output: Option<ValueId>,
     ) {
         let Node { phase, span, .. } = *node;
-        self.program.steps.push(Step { work, inputs, output, phase, node: id, span });
+        let outputs = output.into_iter().collect();
+        self.program.steps.push(Step { work, inputs, outputs, phase, node: id, span });
     }
 }
 

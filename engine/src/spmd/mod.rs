@@ -9,6 +9,7 @@ pub mod program;
 pub mod flow;
 pub mod lazy;
 pub mod lower;
+pub mod combine;
 pub mod fuse;
 pub mod free;
 pub mod run;

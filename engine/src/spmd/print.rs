@@ -56,12 +56,14 @@ fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> S
         Work::Assign => return format!("{} ← {}", inputs[0], inputs[1]),
         Work::Free => return format!("free {}", inputs[0]),
     };
-    let sizes = step.output.map(|o| program.slice_sizes(o)).unwrap_or_default();
-    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-    let output = step.output.map_or(String::new(), |o| value(program, o));
+    let made = |&output: &ValueId| {
+        let sizes: Vec<String> = program.slice_sizes(output).iter().map(u64::to_string).collect();
+        format!("{}[{}]", value(program, output), sizes.join(" "))
+    };
+    let outputs: Vec<String> = step.outputs.iter().map(made).collect();
     let why = explain::why(program, graph, rules, step);
     let why = why.map_or(String::new(), |w| format!("    # {}", w.text));
-    format!("{output}[{}] = {work}{why}", sizes.join(" "))
+    format!("{} = {work}{why}", outputs.join(", "))
 }
 
 /// `y{batch:rows Σcols}`: a value's name, splits, and pending combinations.

@@ -85,14 +85,27 @@ pub struct Step {
     pub work: Work,
     /// What it reads.
     pub inputs: Vec<ValueId>,
-    /// What it makes; nothing for `Assign` and `Free`.
-    pub output: Option<ValueId>,
+    /// What it makes: one value, or for a collective that carries several tensors one for each
+    /// input; nothing for `Assign` and `Free`.
+    pub outputs: Vec<ValueId>,
     /// The part of the training step it belongs to.
     pub phase: Phase,
     /// The node it was made for.
     pub node: NodeId,
     /// The place in the text it came from.
     pub span: Span,
+}
+
+impl Step {
+    /// What it makes, or the first of it.
+    pub fn output(&self) -> Option<ValueId> {
+        self.outputs.first().copied()
+    }
+
+    /// What it reads beside what it makes of that, for a collective.
+    pub fn carried(&self) -> impl Iterator<Item = (ValueId, ValueId)> {
+        self.inputs.iter().copied().zip(self.outputs.iter().copied())
+    }
 }
 
 /// The list, with all it refers to.
@@ -137,7 +150,7 @@ impl Program {
     /// an einsum, 1 per element and function of a tape, 1 per input element of a reduction and of
     /// whatever else adds or compares.
     pub fn flops(&self, step: &Step) -> u64 {
-        let Some(output) = step.output else { return 0 };
+        let Some(output) = step.output() else { return 0 };
         match &step.work {
             Work::Einsum => {
                 let mut product = self.slice_elements(output);

@@ -7,18 +7,18 @@ use crate::exec::pool::Pool;
 use crate::index::ValueId;
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
-use crate::spmd::program::Step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
-        self.counted.messages += collective.messages_of_group(n);
-        self.counted.bytes += collective.sent_by_group(n, elements) * T::BYTES;
-    }
-
-    pub(super) fn exchange(&mut self, step: &Step, collective: &Collective, output: ValueId) {
-        let input = step.inputs[0];
+    /// Does a collective with one of the tensors it carries; the first `begins` its messages.
+    pub(super) fn exchange(
+        &mut self,
+        collective: &Collective,
+        input: ValueId,
+        output: ValueId,
+        begins: bool,
+    ) {
         let program = Arc::clone(&self.program);
         let sizes = program.slice_sizes(input);
         let combine = collective.combine().unwrap_or(Combine::Sum);
@@ -32,7 +32,9 @@ impl<T: Number, P: Pool> Host<T, P> {
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
             let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.0.len());
-            self.count(collective, members.len() as u64, elements as u64);
+            let n = members.len() as u64;
+            self.counted.messages += if begins { collective.messages_of_group(n) } else { 0 };
+            self.counted.bytes += collective.sent_by_group(n, elements as u64) * T::BYTES;
             for (m, &p) in members.iter().enumerate() {
                 let me = if collective.result_is_shared() { 0 } else { m };
                 let next = wanted.len();

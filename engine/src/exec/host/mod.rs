@@ -199,7 +199,7 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
         let kernels = Arc::clone(&self.kernels);
-        if let Some(output) = step.output {
+        if let Some(output) = step.output() {
             let kernel = &kernels[index];
             if let Kernel::Einsum(plan) = kernel {
                 self.einsum(step, plan, output);
@@ -216,8 +216,8 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
-        if let Some(output) = step.output {
-            self.exchange(step, collective, output);
+        for (k, (input, output)) in step.carried().enumerate() {
+            self.exchange(collective, input, output, k == 0);
         }
         Ok(())
     }

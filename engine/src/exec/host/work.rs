@@ -28,7 +28,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let address =
                 |v: &ValueId| self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
             let inputs: Vec<usize> = step.inputs.iter().map(address).collect();
-            let blocks = match step.output {
+            let blocks = match step.output() {
                 Some(output) if by_position => {
                     self.program.values[output].layout.blocks(&self.program.mesh, pnum)
                 }

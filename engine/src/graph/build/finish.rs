@@ -2,7 +2,7 @@
 
 use super::{Builder, Built, MAX_PROBLEMS};
 use crate::diag::{Code, Diagnostic, Hint, Span};
-use crate::graph::op::{Init, Op, Role};
+use crate::graph::op::{Dtype, Init, Op, Role};
 use crate::graph::optimizer::{self, Recipe};
 use crate::graph::train::TrainOptions;
 use crate::graph::{Graph, autodiff};
@@ -27,6 +27,37 @@ impl Builder<'_> {
             };
             self.built.graph.set_init(id, init);
         }
+    }
+
+    /// Reports numbers of the text that are too large for the study's floats.
+    pub(super) fn numbers_fit(&mut self) {
+        if self.built.graph.dtype == Dtype::F64 {
+            return;
+        }
+        let largest = f64::from(f32::MAX);
+        let graph = &self.built.graph;
+        let beyond = graph.nodes().iter().filter_map(|node| {
+            let number = if let Op::Source(init) = &node.op {
+                init.largest()
+            } else if let Op::Constant(c) = node.op {
+                c.abs()
+            } else {
+                return None;
+            };
+            (number > largest).then_some((node, number))
+        });
+        let mut found: Vec<Diagnostic> = beyond
+            .map(|(node, number)| {
+                let message = format!(
+                    "`{}` has the number {number:e}; a 32-bit float holds up to {largest:.1e}",
+                    node.name
+                );
+                Diagnostic::error(Code::BadOption, node.span, message)
+                    .hint(Hint::new("Compute in 64-bit floats: `dtype:f64` on `model` or `train`."))
+            })
+            .collect();
+        found.truncate(MAX_PROBLEMS);
+        self.diagnostics.append(&mut found);
     }
 
     pub(super) fn unused(&mut self) {

@@ -54,6 +54,7 @@ pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
         );
     }
     builder.default_inits();
+    builder.numbers_fit();
     builder.unused();
     builder.finish(found_train)
 }
@@ -133,12 +134,14 @@ impl<'d> Builder<'d> {
                     self.built.train = train::train(options, self.diagnostics);
                     self.built.graph.dtype = self.built.train.dtype;
                     self.built.graph.seed = self.built.train.seed;
-                    train = Some((item.span, options.iter().any(|o| o.key.text == "dtype")));
+                    let dtype = options.iter().any(|o| o.key.text == "dtype");
+                    train = Some((item.span, dtype.then_some(self.built.train.dtype)));
                 }
                 Stmt::Model { options, .. } => {
                     let mut quiet = Vec::new();
-                    model_dtype =
-                        Reader::new("model", options, &[], &mut quiet).choice("dtype", DTYPES);
+                    let mut read = Reader::new("model", options, &[], &mut quiet);
+                    let dtype = read.choice("dtype", DTYPES);
+                    model_dtype = read.get("dtype").zip(dtype);
                 }
                 Stmt::Blank
                 | Stmt::Mesh(_)
@@ -153,8 +156,14 @@ impl<'d> Builder<'d> {
                 | Stmt::Unreadable(_) => {}
             }
         }
-        if let (Some(dtype), None | Some((_, false))) = (model_dtype, train) {
-            self.set_dtype(dtype);
+        match (model_dtype, train) {
+            (Some((_, dtype)), None | Some((_, None))) => self.set_dtype(dtype),
+            (Some((option, dtype)), Some((_, Some(other)))) if dtype != other => {
+                let message = format!("`dtype` has no effect here: `train` says {}", other.name());
+                let d = Diagnostic::warning(Code::Unused, option.span, message);
+                self.diagnostics.push(d.hint(Hint::edit("Remove it.", option.span, "")));
+            }
+            _ => {}
         }
         self.items(&spec.items);
         train.map(|t| t.0)
