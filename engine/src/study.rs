@@ -234,7 +234,7 @@ impl Study {
         let first_values = self.first_values();
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
-            Op::Constant(_) | Op::StepNumber => n.is_named,
+            Op::Constant(_) | Op::StepNumber | Op::Training => n.is_named,
             Op::Assign => false,
             Op::Index
             | Op::Elementwise(_)
@@ -404,7 +404,9 @@ fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, Layout
             | Stmt::Train(_)
             | Stmt::Input(_)
             | Stmt::Param(_)
+            | Stmt::State(_)
             | Stmt::Assign { .. }
+            | Stmt::Next { .. }
             | Stmt::Block { .. }
             | Stmt::End
             | Stmt::Pipeline(_)

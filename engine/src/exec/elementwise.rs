@@ -89,6 +89,7 @@ impl TapePlan {
                             rest[..CHUNK].fill(T::from_f64(c));
                         }
                     }
+                    Instr::Training => target.fill(T::from_f64(f64::from(moment.training))),
                     Instr::StepNumber => target.fill(T::from_f64(moment.step as f64)),
                     Instr::Index(axis) => {
                         let (size, stride) = self.axes[usize::from(axis)];

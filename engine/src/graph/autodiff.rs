@@ -170,6 +170,7 @@ fn contribution(graph: &mut Graph, cx: &Context, place: &Place<'_>) -> Option<No
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
         | Op::Index
         | Op::StopGradient
         | Op::Assign => None,

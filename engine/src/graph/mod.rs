@@ -52,6 +52,8 @@ pub struct Graph {
     pub loss: Option<NodeId>,
     /// Gradient of each parameter, once differentiated.
     pub gradients: Vec<(NodeId, NodeId)>,
+    /// The states, and what each is from the next step on.
+    pub next: Vec<(NodeId, NodeId)>,
     /// How numbers are stored.
     pub dtype: Dtype,
     /// Seed of random numbers.
@@ -172,6 +174,7 @@ impl Graph {
         };
         self.by_name.retain(|_, id| at(id));
         self.gradients.retain_mut(|(p, g)| at(p) && at(g));
+        self.next.retain_mut(|(state, value)| at(state) && at(value));
         if let Some(loss) = &mut self.loss {
             at(loss);
         }

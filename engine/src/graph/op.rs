@@ -16,6 +16,8 @@ pub enum Op {
     Constant(f64),
     /// The number of the training step, from 1: a single number.
     StepNumber,
+    /// 1 in a run that trains, 0 where it looks at what it has learnt: a single number.
+    Training,
     /// The position along the node's only dimension: 0, 1, 2, …
     Index,
     /// Applied element by element; inputs are broadcast by name to the node's shape.

@@ -167,9 +167,11 @@ impl Checker<'_> {
                 Instr::One(_, a) => (vec![a], None),
                 Instr::Two(_, a, b) => (vec![a, b], None),
                 Instr::Three(_, a, b, c) => (vec![a, b, c], None),
-                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) | Instr::Noise(..) => {
-                    (vec![], None)
-                }
+                Instr::Constant(_)
+                | Instr::StepNumber
+                | Instr::Training
+                | Instr::Index(_)
+                | Instr::Noise(..) => (vec![], None),
             };
             let bad = registers.iter().any(|&r| usize::from(r) >= at)
                 || load.is_some_and(|k| usize::from(k) >= step.inputs.len());

@@ -31,11 +31,10 @@ pub fn combine(program: &mut Program) {
         };
         settle(&mut waiting, goes, &mut out);
         let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();
-        match &step.work {
-            Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. }) => {
-                join(&mut waiting, step, bytes, &mut out);
-            }
-            _ => out.push(step),
+        if let Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. }) = step.work {
+            join(&mut waiting, step, bytes, &mut out);
+        } else {
+            out.push(step);
         }
     }
     settle(&mut waiting, |_| true, &mut out);

@@ -46,6 +46,7 @@ impl Splits {
             | Op::Source(_)
             | Op::Constant(_)
             | Op::StepNumber
+            | Op::Training
             | Op::Index
             | Op::Noise(..)
             | Op::Elementwise(_)
@@ -220,6 +221,7 @@ pub fn outcome(
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
         | Op::Index => build(Vec::new(), Combine::Sum, Vec::new()),
     }
 }
@@ -260,6 +262,7 @@ fn passes(
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
         | Op::TopK { .. }
         | Op::Noise(..)
         | Op::Index => false,
@@ -268,5 +271,5 @@ fn passes(
 
 /// Whether a node's tensor is a number written into the code rather than a value.
 pub fn is_immediate(graph: &Graph, id: NodeId) -> bool {
-    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber)
+    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber | Op::Training)
 }

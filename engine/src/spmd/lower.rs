@@ -75,7 +75,7 @@ impl Lowering<'_> {
                 let value = self.value(id, layout, Vec::new());
                 self.program.sources.push(value);
             }
-            Op::Constant(_) | Op::StepNumber => {
+            Op::Constant(_) | Op::StepNumber | Op::Training => {
                 // Written into the code of its users; a value only where the user named it.
                 if node.is_named {
                     self.immediate(id)?;
@@ -349,6 +349,8 @@ const fn written(op: &Op) -> Option<Instr> {
         Some(Instr::Constant(*c))
     } else if matches!(op, Op::StepNumber) {
         Some(Instr::StepNumber)
+    } else if matches!(op, Op::Training) {
+        Some(Instr::Training)
     } else {
         None
     }

@@ -95,6 +95,7 @@ fn code(tape: &Tape, inputs: &[String]) -> String {
             Instr::Load(k) => inputs[usize::from(k)].clone(),
             Instr::Constant(c) => format!("{c}"),
             Instr::StepNumber => "step".to_owned(),
+            Instr::Training => "training".to_owned(),
             Instr::Index(axis) => format!("index {axis}"),
             Instr::Noise(_, Noise::Uniform) => "random".to_owned(),
             Instr::Noise(_, Noise::Dropout(rate)) => format!("dropout {rate}"),

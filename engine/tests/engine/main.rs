@@ -23,5 +23,6 @@ mod meshtf;
 mod models;
 mod optimizers;
 mod schedules;
+mod states;
 mod transformer;
 mod two_layer;

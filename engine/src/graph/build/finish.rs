@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 impl Builder<'_> {
     /// Parameters of two dimensions and more start normally distributed with deviation
     /// 1/√fan-in (the size of what is summed over in their first einsum, else all dimensions but
-    /// the last), others at zero; inputs are standard normal.
+    /// the last), others and states at zero; inputs are standard normal.
     pub(super) fn default_inits(&mut self) {
         let users = self.built.graph.users();
         for &id in &self.uninitialised {
             let node = self.built.graph.node(id);
             let init = if node.role == Role::Input {
                 Init::Normal { mean: 0.0, deviation: 1.0 }
-            } else if node.shape.rank() < 2 {
+            } else if node.role == Role::Slot || node.shape.rank() < 2 {
                 Init::Constant(0.0)
             } else {
                 let fan_in = fan_in(&self.built.graph, &users, id);
@@ -67,7 +67,8 @@ impl Builder<'_> {
         let graph = &self.built.graph;
         let users = graph.users();
         let idle = graph.nodes().entries().filter(|(id, node)| {
-            matches!(node.role, Role::Input | Role::Parameter) && users[*id].is_empty()
+            let declared = matches!(node.role, Role::Input | Role::Parameter | Role::Slot);
+            declared && users[*id].is_empty()
         });
         let mut found: Vec<Diagnostic> = idle
             .map(|(_, node)| {
@@ -110,10 +111,13 @@ impl Builder<'_> {
     }
 
     pub(super) fn finish(mut self, train: Option<Span>) -> Built {
-        let Some(span) = train else { return self.built };
         if self.failed() {
             return self.built;
         }
+        let Some(span) = train else {
+            self.assign_states();
+            return self.built;
+        };
         let Some(loss) = self.built.graph.loss else {
             self.diagnostics.push(
                 Diagnostic::error(
@@ -139,6 +143,7 @@ impl Builder<'_> {
         let TrainOptions { optimizer, rate, schedule, clip, .. } = self.built.train;
         let recipe = Recipe { optimizer, rate, schedule, clip, span };
         optimizer::update(&mut self.built.graph, &recipe);
+        self.assign_states();
         self.built
     }
 }

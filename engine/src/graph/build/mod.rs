@@ -2,6 +2,7 @@
 //! then, for a study that trains, the backward pass and the update (`finish`).
 
 mod tensors;
+mod states;
 mod blocks;
 mod finish;
 
@@ -148,7 +149,9 @@ impl<'d> Builder<'d> {
                 | Stmt::Layout(_)
                 | Stmt::Input(_)
                 | Stmt::Param(_)
+                | Stmt::State(_)
                 | Stmt::Assign { .. }
+                | Stmt::Next { .. }
                 | Stmt::Block { .. }
                 | Stmt::End
                 | Stmt::Pipeline(_)
@@ -230,7 +233,9 @@ impl<'d> Builder<'d> {
                 Stmt::Model { preset, options } => self.model(preset, options, item.span),
                 Stmt::Input(decls) => decls.iter().for_each(|d| self.declare(d, Role::Input)),
                 Stmt::Param(decls) => decls.iter().for_each(|d| self.declare(d, Role::Parameter)),
+                Stmt::State(decls) => decls.iter().for_each(|d| self.declare(d, Role::Slot)),
                 Stmt::Assign { name, dims, value } => self.assign(name, dims.as_deref(), value),
+                Stmt::Next { name, value } => self.next(name, value),
                 Stmt::Block { name, options } => {
                     let length = blocks::length(&items[i..]);
                     self.block(name, options, &items[i..i + length]);
