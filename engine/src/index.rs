@@ -45,6 +45,11 @@ index_type! {
     ValueId(u32)
 }
 
+index_type! {
+    /// A body of the Program: a list of steps that is run as a whole.
+    BodyId(u32)
+}
+
 /// A vector that only its own index type opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdVec<I, T> {

@@ -82,7 +82,9 @@ pub struct CollectiveInfo {
     pub phase: Phase,
     /// Bytes of one processor's slice before it.
     pub slice_bytes: u64,
-    /// Bytes one processor sends.
+    /// How often a step executes it: once for each micro-batch, or once.
+    pub times: u64,
+    /// Bytes one processor sends in a step, all times together.
     pub sent_bytes_per_processor: f64,
     /// Why it is there.
     pub why: String,
@@ -234,7 +236,7 @@ impl Study {
         let first_values = self.first_values();
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
-            Op::Constant(_) | Op::StepNumber | Op::Training => n.is_named,
+            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => n.is_named,
             Op::Assign => false,
             Op::Index
             | Op::Elementwise(_)
@@ -249,6 +251,7 @@ impl Study {
             | Op::TopK { .. }
             | Op::Cumsum(..)
             | Op::Noise(..)
+            | Op::Accumulate
             | Op::StopGradient => n.phase != Phase::Update || n.is_named,
         });
         shown
@@ -308,6 +311,7 @@ impl Study {
                 dims: why.dims,
                 phase: step.phase,
                 slice_bytes: moved.slice_bytes,
+                times: moved.times,
                 sent_bytes_per_processor: moved.sent_bytes_per_processor,
                 why: why.text,
                 span: step.span,

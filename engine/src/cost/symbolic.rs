@@ -5,11 +5,10 @@
 //! dimension. The terms are: for computation the einsums, for communication the slices that
 //! collectives carry (of a halo exchange: their borders), for memory the slices of all tensors.
 
-use crate::graph::op::Phase;
 use crate::index::ValueId;
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Program, Step, Work};
-use crate::spmd::run::{MeshImpl, run};
+use crate::spmd::run::{MeshImpl, walk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
@@ -51,7 +50,7 @@ impl Formulas {
             memory.add(slice(program, value));
         }
         let mut reader = Reader { program, computation, communication };
-        let Ok(()) = run(program, Phase::Update, &mut reader);
+        let Ok(()) = walk(program, &mut reader);
         let Reader { mut computation, mut communication, .. } = reader;
         computation.simplify();
         communication.simplify();

@@ -66,7 +66,7 @@ impl Kernel {
             }
             (Work::Tape(tape), _) => {
                 let inputs: Vec<Local> = step.inputs.iter().map(|&v| local(v)).collect();
-                Self::Tape(TapePlan::new(tape, &inputs, &out, &program.values[output].shape))
+                Self::Tape(TapePlan::new(tape, &inputs, &out, &program.whole_shape(output)))
             }
             (Work::Window(frame), Some(x)) => {
                 Self::Window(WindowPlan::new(*frame, &sizes(x), &sizes(output)))
@@ -100,6 +100,7 @@ impl Kernel {
                 | Work::Collective(_)
                 | Work::Assign
                 | Work::Free
+                | Work::Accumulate
                 | Work::Einsum
                 | Work::Reduce(_)
                 | Work::Window(_)
@@ -135,11 +136,14 @@ impl Kernel {
     }
 
     /// Where a processor stands, as far as the kernel asks.
-    pub fn place(&self, program: &Program, step: &Step, output: ValueId, pnum: Pnum) -> Place {
-        let begin = |v: ValueId| {
-            let value = &program.values[v];
-            value.layout.slice_begin(&value.shape, &program.mesh, pnum)
-        };
+    pub fn place(
+        &self,
+        program: &Program,
+        step: &Step,
+        output: ValueId,
+        (pnum, micro): (Pnum, u64),
+    ) -> Place {
+        let begin = |v: ValueId| program.slice_begin(v, pnum, micro);
         let first = match self {
             Self::Gather(_, axis) => begin(step.inputs[0])[*axis],
             Self::Scatter(_, axis) => begin(output)[*axis],

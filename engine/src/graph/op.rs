@@ -16,6 +16,10 @@ pub enum Op {
     Constant(f64),
     /// The number of the training step, from 1: a single number.
     StepNumber,
+    /// The micro-batch's share of the mini-batch's rows: a single number.
+    Share,
+    /// The input summed over all micro-batches.
+    Accumulate,
     /// 1 in a run that trains, 0 where it looks at what it has learnt: a single number.
     Training,
     /// The position along the node's only dimension: 0, 1, 2, …

@@ -27,7 +27,9 @@ pub fn combine(program: &mut Program) {
     let mut waiting: Vec<Waiting> = Vec::new();
     for step in std::mem::take(&mut program.steps) {
         let goes = |w: &Waiting| {
-            w.step.phase != step.phase || step.inputs.iter().any(|v| w.makes.contains(v))
+            w.step.body != step.body
+                || w.step.phase != step.phase
+                || step.inputs.iter().any(|v| w.makes.contains(v))
         };
         settle(&mut waiting, goes, &mut out);
         let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();

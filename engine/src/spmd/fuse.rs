@@ -60,6 +60,7 @@ fn fusible(
             && !keep.contains(&input)
             && program.loss != Some(input)
             && made.phase == step.phase
+            && made.body == step.body
             && (last_assign == 0 || last_assign < made_at)
             && tape.code().len() + inner.code().len() <= MAX_CODE;
         ok.then_some((at, made_at))

@@ -7,6 +7,7 @@ pub mod relayout;
 pub mod reshape;
 pub mod program;
 pub mod flow;
+pub mod bodies;
 pub mod lazy;
 pub mod lower;
 pub mod combine;

@@ -18,14 +18,18 @@ use crate::layout::tensor::Combine;
 /// The listing of a Program.
 pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String {
     let mut lines = Vec::new();
-    let mut phase = None;
+    let mut part = None;
     for step in &program.steps {
         if matches!(step.work, Work::Free) {
             continue;
         }
-        if phase != Some(step.phase) {
-            phase = Some(step.phase);
-            lines.push(format!("# {}", step.phase.name()));
+        if part != Some((step.body, step.phase)) {
+            part = Some((step.body, step.phase));
+            let times = match program.repeats(step.body) {
+                true => format!(" of each of {} micro-batches", program.micro_batches()),
+                false => String::new(),
+            };
+            lines.push(format!("# {}{times}", step.phase.name()));
         }
         lines.push(line(program, graph, rules, step));
     }
@@ -53,6 +57,7 @@ fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> S
         Work::Collective(c) => {
             format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))
         }
+        Work::Accumulate => format!("accumulate {}", inputs.join(" ")),
         Work::Assign => return format!("{} ← {}", inputs[0], inputs[1]),
         Work::Free => return format!("free {}", inputs[0]),
     };
@@ -96,6 +101,7 @@ fn code(tape: &Tape, inputs: &[String]) -> String {
             Instr::Constant(c) => format!("{c}"),
             Instr::StepNumber => "step".to_owned(),
             Instr::Training => "training".to_owned(),
+            Instr::Share => "share".to_owned(),
             Instr::Index(axis) => format!("index {axis}"),
             Instr::Noise(_, Noise::Uniform) => "random".to_owned(),
             Instr::Noise(_, Noise::Dropout(rate)) => format!("dropout {rate}"),

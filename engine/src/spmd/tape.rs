@@ -16,6 +16,8 @@ pub enum Instr {
     StepNumber,
     /// 1 while training, else 0.
     Training,
+    /// The micro-batch's share of the mini-batch's rows.
+    Share,
     /// The global position along an axis of the result.
     Index(u8),
     /// A random number of this stream, for the global index and the step.
@@ -70,6 +72,7 @@ impl Tape {
             | Instr::Constant(_)
             | Instr::StepNumber
             | Instr::Training
+            | Instr::Share
             | Instr::Index(_)
             | Instr::Noise(..) => 0,
         };
@@ -92,6 +95,7 @@ impl Tape {
                 Instr::Constant(_)
                 | Instr::StepNumber
                 | Instr::Training
+                | Instr::Share
                 | Instr::Index(_)
                 | Instr::Noise(..)
                 | Instr::One(..)
@@ -121,6 +125,7 @@ impl Tape {
                 Instr::Constant(_)
                 | Instr::StepNumber
                 | Instr::Training
+                | Instr::Share
                 | Instr::Index(_)
                 | Instr::Noise(..) => out.push(*instr),
             };

@@ -20,6 +20,7 @@ mod gradients;
 mod laws;
 mod megatron;
 mod meshtf;
+mod micro;
 mod models;
 mod optimizers;
 mod schedules;

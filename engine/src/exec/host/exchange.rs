@@ -28,10 +28,10 @@ impl<T: Number, P: Pool> Host<T, P> {
         let mut seen: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
         for group in program.mesh.groups(&collective.axes) {
             let members: Vec<usize> = group.iter().map(|p| p.0 as usize).collect();
-            let slices = members.iter().map(|&p| self.slices[input][p].as_ref());
+            let slices = members.iter().map(|&p| self.at(input)[p].as_ref());
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
-            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.0.len());
+            let elements = self.at(input)[members[0]].as_ref().map_or(0, |s| s.0.len());
             let n = members.len() as u64;
             self.counted.messages += if begins { collective.messages_of_group(n) } else { 0 };
             self.counted.bytes += collective.sent_by_group(n, elements as u64) * T::BYTES;
@@ -50,8 +50,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let slices: Vec<Vec<&[T]>> = wanted
             .iter()
             .map(|(members, _)| {
-                let slice =
-                    |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
+                let slice = |&p: &usize| self.at(input)[p].as_ref().map_or(&[][..], |s| &s.0[..]);
                 members.iter().map(slice).collect()
             })
             .collect();

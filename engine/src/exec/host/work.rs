@@ -26,7 +26,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         for pnum in self.program.mesh.pnums() {
             let p = pnum.0 as usize;
             let address =
-                |v: &ValueId| self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
+                |v: &ValueId| self.at(*v)[p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
             let inputs: Vec<usize> = step.inputs.iter().map(address).collect();
             let blocks = match step.output() {
                 Some(output) if by_position => {
@@ -45,10 +45,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     fn inputs(&self, step: &Step, p: usize) -> Vec<&[T]> {
-        step.inputs
-            .iter()
-            .map(|&v| self.slices[v][p].as_ref().map_or(&[][..], |s| &s.0[..]))
-            .collect()
+        step.inputs.iter().map(|&v| self.at(v)[p].as_ref().map_or(&[][..], |s| &s.0[..])).collect()
     }
 
     pub(super) fn einsum(&mut self, step: &Step, plan: &EinsumPlan, output: ValueId) {
@@ -124,7 +121,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let context: Vec<(Vec<&[T]>, Place)> = first
             .iter()
             .map(|&p| {
-                let place = kernel.place(&self.program, step, output, Pnum(p as u32));
+                let place =
+                    kernel.place(&self.program, step, output, (Pnum(p as u32), self.moment.micro));
                 (self.inputs(step, p), place)
             })
             .collect();
@@ -136,6 +134,26 @@ impl<T: Number, P: Pool> Host<T, P> {
             kernel.compute(inputs, place, moment, start, part);
         });
         drop(context);
+        self.store(output, results, &owner);
+    }
+
+    /// Adds a tensor to what earlier micro-batches left of it.
+    pub(super) fn accumulate(&mut self, step: &Step, output: ValueId) {
+        let both = Step { inputs: vec![output, step.inputs[0]], ..step.clone() };
+        let (owner, first) = self.distinct(&both, false);
+        let length = self.program.slice_elements(output) as usize;
+        let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let sides: Vec<Vec<&[T]>> = first.iter().map(|&p| self.inputs(&both, p)).collect();
+        let operations = (length * first.len()) as u64;
+        self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {
+            let end = start + part.len();
+            let side = |k: usize| &sides[i][k][start..end];
+            for ((out, &a), &b) in part.iter_mut().zip(side(0)).zip(side(1)) {
+                *out = a + b;
+            }
+        });
+        drop(sides);
+        self.release(output);
         self.store(output, results, &owner);
     }
 

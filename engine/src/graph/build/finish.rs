@@ -114,11 +114,12 @@ impl Builder<'_> {
         if self.failed() {
             return self.built;
         }
+        let (loss, is_mean) = self.over_micro_batches();
         let Some(span) = train else {
             self.assign_states();
             return self.built;
         };
-        let Some(loss) = self.built.graph.loss else {
+        let Some(loss) = loss else {
             self.diagnostics.push(
                 Diagnostic::error(
                     Code::NoLoss,
@@ -132,7 +133,7 @@ impl Builder<'_> {
         if !self.derived_names_are_free() {
             return self.built;
         }
-        autodiff::differentiate(&mut self.built.graph, loss);
+        autodiff::differentiate(&mut self.built.graph, loss, is_mean);
         if self.built.graph.gradients.is_empty() {
             self.diagnostics.push(Diagnostic::warning(
                 Code::NoLoss,

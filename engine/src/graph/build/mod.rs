@@ -3,6 +3,7 @@
 
 mod tensors;
 mod states;
+mod micro;
 mod blocks;
 mod finish;
 
@@ -15,6 +16,7 @@ use crate::index::NodeId;
 use crate::spec::ast::{Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
 use blocks::Scopes;
+use micro::Cut;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
@@ -79,6 +81,8 @@ struct Builder<'d> {
     blocks: BTreeSet<String>,
     /// `layer.3.` inside the fourth repetition of a block.
     prefix: String,
+    /// Into how many micro-batches the batch is cut.
+    cut: Option<Cut>,
 }
 
 impl<'d> Builder<'d> {
@@ -96,6 +100,7 @@ impl<'d> Builder<'d> {
             origin: None,
             blocks: BTreeSet::new(),
             prefix: String::new(),
+            cut: None,
         }
     }
 
@@ -125,12 +130,6 @@ impl<'d> Builder<'d> {
         let mut model_dtype = None;
         for item in &spec.items {
             match &item.stmt {
-                Stmt::Dims(pairs) => {
-                    for pair in pairs {
-                        self.dims_end = Some(pair.span.end);
-                        self.dimension(&pair.name.text, pair.size, pair.span);
-                    }
-                }
                 Stmt::Train(options) => {
                     self.built.train = train::train(options, self.diagnostics);
                     self.built.graph.dtype = self.built.train.dtype;
@@ -147,6 +146,7 @@ impl<'d> Builder<'d> {
                 Stmt::Blank
                 | Stmt::Mesh(_)
                 | Stmt::Layout(_)
+                | Stmt::Dims(_)
                 | Stmt::Input(_)
                 | Stmt::Param(_)
                 | Stmt::State(_)
@@ -167,6 +167,15 @@ impl<'d> Builder<'d> {
                 self.diagnostics.push(d.hint(Hint::edit("Remove it.", option.span, "")));
             }
             _ => {}
+        }
+        self.cut = Cut::of(spec);
+        for item in &spec.items {
+            let Stmt::Dims(pairs) = &item.stmt else { continue };
+            for pair in pairs {
+                self.dims_end = Some(pair.span.end);
+                let size = self.micro_size(&pair.name.text, pair.size);
+                self.dimension(&pair.name.text, size, pair.span);
+            }
         }
         self.items(&spec.items);
         train.map(|t| t.0)
@@ -256,6 +265,7 @@ impl<'d> Builder<'d> {
 
     fn model(&mut self, preset: &Ident, options: &[Opt], span: Span) {
         let Some(text) = models::expand(preset, options, self.diagnostics) else { return };
+        let text = self.of_micro_batch(preset, options, text);
         let (spec, problems) = parse::parse(&text);
         self.diagnostics.extend(problems.into_iter().map(|d| Diagnostic { span, ..d }));
         self.origin = Some(span);
