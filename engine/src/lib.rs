@@ -11,6 +11,8 @@ pub mod layout;
 pub mod spec;
 pub mod graph;
 pub mod resolve;
+pub mod timeline;
+pub mod pipeline;
 pub mod spmd;
 pub mod data;
 pub mod exec;
