@@ -21,7 +21,9 @@ pub fn cycles(order: &Order) -> Result<Vec<Vec<Task>>, Stuck> {
     for (_, interval) in timeline.intervals() {
         cycles[interval.start as usize].extend(interval.slot.tasks());
     }
-    cycles.iter_mut().for_each(|cycle| cycle.sort());
+    for cycle in &mut cycles {
+        cycle.sort();
+    }
     Ok(cycles)
 }
 

@@ -10,9 +10,11 @@
 //! 1811.06965, asks for); among those the earliest boundaries, the first boundary first. The
 //! heuristics in use reach neither: torchgpipe cuts 8 1 1 1 1 into 8 1 | 1 1 1.
 //!
-//! Costs are compared as whole numbers: those given as floats are scaled so that their total is
-//! about 2⁵², which is as much as a float tells apart; equal costs stay equal.
+//! Costs are compared as whole numbers: those given as floats are scaled by a power of two so that
+//! their total is about 2⁵², as much as a float tells apart. Equal costs stay equal, and whole ones
+//! (or halves, quarters, …) stay exact.
 
+use std::fmt;
 use std::ops::Range;
 
 /// Bits of a total of costs; its square fits 128 bits.
@@ -57,6 +59,24 @@ pub enum NoPartition {
     },
 }
 
+impl fmt::Display for NoPartition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCells => f.write_str("a pipeline has at least 1 cell"),
+            Self::Nothing => f.write_str("there is nothing to cut into cells"),
+            Self::TooManyCells { cells, items } => {
+                write!(f, "{items} items cannot be cut into {cells} cells: at most {items}")
+            }
+            Self::Cost { item, cost } => write!(f, "item {item} costs {cost}"),
+            Self::Boundary { boundary, given, nearest } => write!(
+                f,
+                "the boundary after cell {boundary} cannot stand before item {given}: the nearest \
+                 place is before item {nearest}"
+            ),
+        }
+    }
+}
+
 /// How even a partition is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
@@ -75,7 +95,7 @@ impl Partition {
         let total: u128 = costs.iter().map(|cost| u128::from(*cost)).sum();
         let shift = (u128::BITS - total.leading_zeros()).saturating_sub(TOTAL_BITS + 10);
         let scaled: Vec<u64> = costs.iter().map(|cost| cost >> shift).collect();
-        Ok(best(&scaled, cells))
+        Ok(best(&scaled, cells, if shift == 0 { 0 } else { costs.len() as u64 }))
     }
 
     /// The best cut of costs in any unit, none negative.
@@ -87,9 +107,14 @@ impl Partition {
         }
         // divided before they are added, so that the sum stays finite
         let mean: f64 = costs.iter().map(|cost| cost / costs.len() as f64).sum();
-        let unit = f64::from(TOTAL_BITS).exp2() / costs.len() as f64;
-        let whole = |cost: &f64| if mean > 0.0 { (cost / mean * unit).round() as u64 } else { 0 };
-        Ok(best(&costs.iter().map(whole).collect::<Vec<_>>(), cells))
+        let items = (costs.len() as f64).log2().ceil();
+        let unit = mean.log2().floor().max(-1000.0);
+        let up = (f64::from(TOTAL_BITS) - items).exp2();
+        let scaled: Vec<f64> = costs.iter().map(|cost| cost * (-unit).exp2() * up).collect();
+        let whole: Vec<u64> = scaled.iter().map(|cost| cost.round() as u64).collect();
+        // where costs had to be rounded, sums that differ by no more than that count as equal
+        let is_exact = scaled.iter().all(|cost| cost.fract() == 0.0);
+        Ok(best(&whole, cells, if is_exact { 0 } else { costs.len() as u64 }))
     }
 
     /// A partition by hand: the boundaries between cells, each the number of items before it.
@@ -159,9 +184,10 @@ const fn check(items: usize, cells: usize) -> Result<(), NoPartition> {
 }
 
 /// The best cut, in two passes: the least largest sum by bisection, then the least sum of squares
-/// among the cuts that reach it. 1 ≤ cells ≤ items; the total is below 2⁶³.
-fn best(costs: &[u64], cells: usize) -> Partition {
-    let most = least_largest(costs, cells);
+/// among the cuts that reach it, or miss it by no more than `slack`. 1 ≤ cells ≤ items; the total
+/// is below 2⁶³.
+fn best(costs: &[u64], cells: usize, slack: u64) -> Partition {
+    let most = least_largest(costs, cells) + slack;
     let items = costs.len();
     // squares[c][i]: the least sum of squares of items i.. in c+1 cells of at most `most` each
     let mut squares: Vec<Vec<Option<u128>>> = Vec::with_capacity(cells);

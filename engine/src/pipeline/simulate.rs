@@ -7,6 +7,7 @@ use super::needs::{Made, Need, When, makes, needs};
 use super::order::Order;
 use crate::index::{IdVec, Rank, Stage};
 use crate::timeline::{Interval, Kind, Slot, Task, Timeline};
+use std::fmt;
 
 /// How long the tasks of a stage take, each in the same unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +107,22 @@ pub struct Stuck {
     pub task: Task,
     /// What it waits for.
     pub need: Need,
+}
+
+impl fmt::Display for Stuck {
+    /// `rank 0 waits forever with 0B0 for the gradient of stage 1, micro-batch 0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, task, need: Need { made, stage, micro_batch } } = self;
+        let made = match made {
+            Made::Activation => "activation",
+            Made::Gradient => "gradient",
+        };
+        let (rank, stage, m) = (rank.0, stage.0, micro_batch.0);
+        write!(
+            f,
+            "rank {rank} waits forever with {task} for the {made} of stage {stage}, micro-batch {m}"
+        )
+    }
 }
 
 /// Why there is no timeline.

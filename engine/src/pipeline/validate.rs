@@ -80,45 +80,57 @@ pub fn validate(order: &Order) -> Result<(), Violation> {
     turns(order).map_err(Violation::OutOfTurn)
 }
 
-/// What stands in the order for one stage and micro-batch.
+/// What stands in the order for one stage and micro-batch, as bits.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    forward: bool,
-    recompute: bool,
-    input: bool,
-    weight: bool,
-}
+struct Seen(u8);
 
 impl Seen {
-    /// Enters a task; false if it, or a part of it, is there already.
-    const fn enter(&mut self, kind: Kind) -> bool {
-        let fresh = match kind {
-            Kind::Forward => !self.forward,
-            Kind::Recompute => !self.recompute,
-            Kind::Backward => !self.input && !self.weight,
-            Kind::InputGradient => !self.input,
-            Kind::WeightGradient => !self.weight,
-        };
+    /// The bits of a kind; a backward task is both gradients.
+    const fn bits(kind: Kind) -> u8 {
         match kind {
-            Kind::Forward => self.forward = true,
-            Kind::Recompute => self.recompute = true,
-            Kind::Backward => (self.input, self.weight) = (true, true),
-            Kind::InputGradient => self.input = true,
-            Kind::WeightGradient => self.weight = true,
+            Kind::Forward => 1,
+            Kind::Recompute => 2,
+            Kind::InputGradient => 4,
+            Kind::WeightGradient => 8,
+            Kind::Backward => 4 | 8,
         }
-        fresh
     }
 
-    /// What must be there before a task and is not. A whole backward task and an input gradient
-    /// count as the same.
-    const fn lacks(self, kind: Kind) -> Option<Kind> {
-        match kind {
+    /// Whether all of a kind is there.
+    const fn has(self, kind: Kind) -> bool {
+        self.0 & Self::bits(kind) == Self::bits(kind)
+    }
+
+    /// Enters a task; false if it, or a part of it, is there already.
+    const fn enter(&mut self, kind: Kind) -> bool {
+        let is_fresh = self.0 & Self::bits(kind) == 0;
+        self.0 |= Self::bits(kind);
+        is_fresh
+    }
+
+    /// What must be there before a task and is not. A whole backward task counts as an input
+    /// gradient.
+    fn lacks(self, kind: Kind) -> Option<Kind> {
+        let first = match kind {
             Kind::Forward => None,
-            Kind::Recompute | Kind::Backward | Kind::InputGradient if !self.forward => {
-                Some(Kind::Forward)
-            }
-            Kind::WeightGradient if !self.input => Some(Kind::InputGradient),
-            Kind::Recompute | Kind::Backward | Kind::InputGradient | Kind::WeightGradient => None,
+            Kind::Recompute | Kind::Backward | Kind::InputGradient => Some(Kind::Forward),
+            Kind::WeightGradient => Some(Kind::InputGradient),
+        };
+        first.filter(|first| !self.has(*first))
+    }
+
+    /// What is missing for good at the end.
+    const fn missing(self) -> Option<Kind> {
+        match (
+            self.has(Kind::Forward),
+            self.has(Kind::InputGradient),
+            self.has(Kind::WeightGradient),
+        ) {
+            (false, _, _) => Some(Kind::Forward),
+            (true, false, false) => Some(Kind::Backward),
+            (true, false, true) => Some(Kind::InputGradient),
+            (true, true, false) => Some(Kind::WeightGradient),
+            (true, true, true) => None,
         }
     }
 }
@@ -140,19 +152,9 @@ fn presence(order: &Order) -> Result<(), Violation> {
     }
     let all = (0..extent.stages()).flat_map(|s| (0..extent.micro_batches).map(move |m| (s, m)));
     for (s, m) in all {
-        let seen = seen[order.place(Stage(s), MicroBatch(m))];
-        let missing = if !seen.forward {
-            Kind::Forward
-        } else if !seen.input && !seen.weight {
-            Kind::Backward
-        } else if !seen.input {
-            Kind::InputGradient
-        } else if !seen.weight {
-            Kind::WeightGradient
-        } else {
-            continue;
-        };
-        return Err(Violation::Missing { task: Task::new(s, missing, m) });
+        if let Some(missing) = seen[order.place(Stage(s), MicroBatch(m))].missing() {
+            return Err(Violation::Missing { task: Task::new(s, missing, m) });
+        }
     }
     Ok(())
 }
@@ -168,7 +170,7 @@ fn sequence(order: &Order, rank: Rank, slots: &[Slot]) -> Result<(), Violation> 
             if let Some(first) = before.lacks(task.kind) {
                 return Err(Violation::TooEarly { rank, task, first });
             }
-            if task.kind == Kind::Recompute && before.input {
+            if task.kind == Kind::Recompute && before.has(Kind::InputGradient) {
                 let task = Task { kind: Kind::Backward, ..task };
                 return Err(Violation::TooEarly { rank, task, first: Kind::Recompute });
             }

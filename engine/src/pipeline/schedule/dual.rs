@@ -76,7 +76,7 @@ pub(super) fn slots(depth: Depth, count: u32, lanes: [Lane; 2]) -> Vec<Slot> {
     }
     // of 2(d+1) backward tasks, the first d+1 are whole
     for i in 0..2 * (at + 1) {
-        let lane = if i % 2 == 0 { 1 } else { 0 };
+        let lane = usize::from(i % 2 == 0);
         if i <= at { line.backward(lane) } else { line.input(lane) }
     }
     for _ in 0..outer {

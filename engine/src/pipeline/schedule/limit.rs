@@ -61,7 +61,7 @@ impl Rule {
             Self::AtLeast(least) => n >= least,
             Self::AtMost(most) => n <= most,
             Self::Exactly(one) => n == one,
-            Self::EvenAtLeast(least) => n >= least && n % 2 == 0,
+            Self::EvenAtLeast(least) => n >= least && n.is_multiple_of(2),
             Self::Rounds { ranks } => n > 0 && n.is_multiple_of(rounds(n, ranks)),
         }
     }

@@ -11,6 +11,7 @@ pub mod breadth_first;
 pub mod zb_h1;
 pub mod zb_2p;
 pub mod zb_v;
+pub mod zb_v_greedy;
 mod dual;
 pub mod dualpipe;
 pub mod dualpipe_v;
@@ -37,6 +38,8 @@ pub enum Schedule {
     Zb2p,
     /// Split backwards on a V: [`zb_v`].
     ZbV,
+    /// The same made step by step, shorter for few micro-batches: [`zb_v_greedy`].
+    ZbVGreedy,
     /// Both ways at once, overlapped: [`dualpipe`].
     DualPipe,
     /// The same on a V: [`dualpipe_v`].
@@ -55,7 +58,7 @@ struct About {
 
 impl Schedule {
     /// Every schedule, from the plain to the involved.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::GPipe,
         Self::GPipeFifo,
         Self::OneFOneB,
@@ -64,6 +67,7 @@ impl Schedule {
         Self::ZbH1,
         Self::Zb2p,
         Self::ZbV,
+        Self::ZbVGreedy,
         Self::DualPipe,
         Self::DualPipeV,
     ];
@@ -79,6 +83,7 @@ impl Schedule {
             Self::ZbH1 => ("zb_h1", &["zb1p"], 1, "1F1B whose weight gradients fill the bubble", "arXiv 2401.10241"),
             Self::Zb2p => ("zb_2p", &["zb_h2"], 1, "no bubble within a rank's span at twice the memory", "arXiv 2401.10241"),
             Self::ZbV => ("zb_v", &[], 2, "two stages per rank on a V: hardly a bubble at 1F1B's memory", "arXiv 2401.10241"),
+            Self::ZbVGreedy => ("zb_v_greedy", &["zb_v_sail"], 2, "ZB-V made step by step: shorter for few micro-batches", "arXiv 2401.10241"),
             Self::DualPipe => ("dualpipe", &[], 1, "micro-batches from both ends, forward and backward overlapped", "arXiv 2412.19437"),
             Self::DualPipeV => ("dualpipe_v", &[], 2, "DualPipe cut in half: one copy of the parameters", "PyTorch ScheduleDualPipeV"),
         };
@@ -121,7 +126,12 @@ impl Schedule {
             | Self::OneFOneB
             | Self::Interleaved
             | Self::BreadthFirst => false,
-            Self::ZbH1 | Self::Zb2p | Self::ZbV | Self::DualPipe | Self::DualPipeV => true,
+            Self::ZbH1
+            | Self::Zb2p
+            | Self::ZbV
+            | Self::ZbVGreedy
+            | Self::DualPipe
+            | Self::DualPipeV => true,
         }
     }
 
@@ -137,6 +147,7 @@ impl Schedule {
             | Self::ZbH1
             | Self::Zb2p
             | Self::ZbV
+            | Self::ZbVGreedy
             | Self::DualPipeV => 1,
         }
     }
@@ -155,6 +166,7 @@ impl Schedule {
             Self::ZbH1 => zb_h1::limits(extent),
             Self::Zb2p => zb_2p::limits(extent),
             Self::ZbV => zb_v::limits(extent),
+            Self::ZbVGreedy => zb_v_greedy::limits(extent),
             Self::DualPipe => dualpipe::limits(extent),
             Self::DualPipeV => dualpipe_v::limits(extent),
         }
@@ -175,6 +187,7 @@ impl Schedule {
             Self::ZbH1 => zb_h1::order(extent),
             Self::Zb2p => zb_2p::order(extent),
             Self::ZbV => zb_v::order(extent),
+            Self::ZbVGreedy => zb_v_greedy::order(extent),
             Self::DualPipe => dualpipe::order(extent),
             Self::DualPipeV => dualpipe_v::order(extent),
         })
