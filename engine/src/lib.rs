@@ -18,6 +18,7 @@ pub mod data;
 pub mod exec;
 pub mod cost;
 pub mod picture;
+pub mod export;
 pub mod study;
 pub mod session;
 pub mod examples;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! 2 ranks, 2 micro-batches: rank 0 holds stages 0 and 3, rank 1 stages 1 and 2
-//! rank 0   0F0 0F1  ·  3F0 3I0 3F1 3I1 3W0 0I0 3W1 0I1 0W0 0W1
+//! rank 0   0F0 0F1  ·  3F0 3I0 3F1 3I1 0I0 3W0 0I1 3W1 0W0 0W1
 //! rank 1    ·  1F0 2F0 1F1 2F1 2I0 1I0 2I1 1I1 2W0 1W0 2W1 1W1
 //! ```
 //!
