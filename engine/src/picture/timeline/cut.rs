@@ -10,7 +10,7 @@
 use crate::timeline::{Interval, Timeline};
 
 /// The most tasks of a rank on either side of the gap.
-const MOST_TASKS: usize = 28;
+const MOST_TASKS: usize = 24;
 
 /// The most pixels for all time drawn.
 const WIDEST: f64 = 1800.0;
