@@ -201,8 +201,8 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         let kernels = Arc::clone(&self.kernels);
         if let Some(output) = step.output {
             let kernel = &kernels[index];
-            if let Kernel::Einsum(plan) = kernel {
-                self.einsum(step, plan, output);
+            if let Kernel::Matrices(plan) = kernel {
+                self.product(step, plan, output);
             } else {
                 self.local(step, output, kernel);
             }
