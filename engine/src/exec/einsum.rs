@@ -1,281 +1,247 @@
 //! The product of two slices, summed over shared dimensions, as batched matrix products.
 //!
-//! Dimensions fall into four groups: *batch* (in both inputs and the output), *rows* (first input
-//! and output), *columns* (second input and output) and *summed* (not in the output). The output
-//! is then, per batch position, one matrix product [rows × summed]·[summed × columns]. An input
-//! whose groups do not lie at one stride each is copied first; an output stored in another order
-//! is computed in group order and permuted.
+//! The last dimensions of the output that only one input has are the *columns*, and that input is
+//! the right one; those that only the other has are the *rows*; all others of the output are the
+//! *batch*. Dimensions that the output lacks are *summed*. The output is then, per batch position,
+//! one matrix product [rows × summed]·[summed × columns]. Inputs are packed from wherever they lie
+//! (`gemm`), and rows of the output lie where they must, so that nothing is permuted or copied.
 //!
-//! Large products are blocked (`gemm`), the right sides packed once for all who multiply with them;
-//! small and thin ones are not worth the packing. Output tiles are fixed by shape, never by thread
-//! count, and a sum is never split.
+//! What is too small or thin for packing, or has no such columns, is computed by [`Sums`].
 
-use super::gemm::{self, Matrix, SUM_BLOCK};
+use super::gemm::{Hand, Part, SUM_BLOCK, Share, Side, Steps, Whole};
 use super::number::Number;
-use super::strides::{Local, merge, offset};
+use super::strides::{Local, merge};
+use super::sums::Sums;
 use crate::layout::dims::Name;
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder as _};
-use std::borrow::Cow;
-
-/// Rows of one tile of a large product.
-const TILE_ROWS: usize = 128;
-/// Multiplications that make a tile of its own worth while.
-const TILE_WORK: usize = 1 << 16;
+use std::ops::Range;
 
 /// Multiplications from which packing pays.
 const BLOCKED_WORK: usize = 1 << 12;
-/// Rows from which it does.
-const BLOCKED_ROWS: usize = 4;
+/// Rows and columns from which it does.
+const BLOCKED_LANES: usize = 4;
+
+/// Multiplications that make a task of its own worth while.
+const TASK_WORK: usize = 1 << 18;
+/// Tasks that a step should have at least, for threads to share.
+const TASKS: usize = 8;
+/// The least and the most lanes of a task, left and right: multiples of every tile.
+const LEFT_CUT: (usize, usize) = (48, super::gemm::ROW_BLOCK);
+const RIGHT_CUT: (usize, usize) = (64, 256);
 
 /// How one einsum is computed; the same on every processor.
 #[derive(Debug, Clone)]
-pub struct EinsumPlan {
+pub enum Einsum {
+    /// As matrix products.
+    Matrices(Matrices),
+    /// Sum by sum.
+    Sums(Sums),
+}
+
+impl Einsum {
+    /// The plan for slices of these dimensions.
+    pub fn new(a: &Local, b: &Local, out: &Local) -> Self {
+        let direct = Matrices::new(a, b, out, false).or_else(|| Matrices::new(b, a, out, true));
+        direct.map_or_else(|| Self::Sums(Sums::new(&[a, b], out)), Self::Matrices)
+    }
+}
+
+/// Batched matrix products.
+#[derive(Debug, Clone)]
+pub struct Matrices {
     swapped: bool,
-    batch: usize,
     rows: usize,
     columns: usize,
     summed: usize,
-    left: Side,
-    right: Side,
-    /// How the output in group order maps to storage order, where they differ.
-    permute: Option<Permute>,
+    left: Place,
+    right: Place,
+    /// The batch position and the row of every run of columns in the output.
+    runs: Vec<(u32, u32)>,
+    /// The side that is cut into tasks, and how many of its lanes a task has.
+    part: Hand,
+    cut: usize,
 }
 
-/// One input seen as a batch of matrices.
+/// Where an input's matrices lie.
 #[derive(Debug, Clone)]
-enum Side {
-    /// Read in place: loops over the batch, stride of the outer and the inner matrix dimension.
-    Direct { batch_sizes: Vec<usize>, batch_strides: Vec<usize>, outer: usize, inner: usize },
-    /// Copied to [batch, outer, inner] first, walking these loops.
-    Packed { sizes: Vec<usize>, strides: Vec<usize>, outer: usize, inner: usize },
+struct Place {
+    batch: Steps,
+    lanes: Steps,
+    sums: Steps,
 }
 
-#[derive(Debug, Clone)]
-struct Permute {
-    sizes: Vec<usize>,
-    /// Strides of the storage order's loops in the group-ordered result.
-    strides: Vec<usize>,
+/// What is packed before the tasks: part of a side that all of them need whole.
+#[derive(Debug)]
+pub struct Packing<'x, 'o, T> {
+    side: Side<'x, T>,
+    hand: Hand,
+    lanes: Range<usize>,
+    sums: Range<usize>,
+    out: &'o mut [T],
 }
 
-impl EinsumPlan {
-    /// The plan for slices of these dimensions.
-    pub fn new(a: &Local, b: &Local, out: &Local) -> Self {
-        let direct = Self::with_order(a, b, out, false);
-        if direct.permute.is_none() {
-            return direct;
-        }
-        let swapped = Self::with_order(b, a, out, true);
-        if swapped.permute.is_none() { swapped } else { direct }
+impl<T: Number> Packing<'_, '_, T> {
+    /// Packs it.
+    pub fn pack(self) {
+        T::pack(self.side, self.hand, (self.lanes, self.sums), self.out);
     }
+}
 
-    fn with_order(a: &Local, b: &Local, out: &Local, swapped: bool) -> Self {
+impl Matrices {
+    /// The matrix products whose columns are dimensions of `b`; none if that is not worth while.
+    fn new(a: &Local, b: &Local, out: &Local, swapped: bool) -> Option<Self> {
         let has = |l: &Local, n: &Name| l.names.contains(n);
-        let pick = |f: &dyn Fn(&Name) -> bool| -> Vec<Name> {
-            out.names.iter().filter(|n| f(n)).cloned().collect()
-        };
-        let batch = pick(&|n| has(a, n) && has(b, n));
-        let rows = pick(&|n| has(a, n) && !has(b, n));
-        let columns = pick(&|n| !has(a, n));
+        let kept = out.names.iter().rposition(|n| has(a, n) || !has(b, n)).map_or(0, |i| i + 1);
+        let (outer, columns) = out.names.split_at(kept);
+        let (rows, batch): (Vec<Name>, Vec<Name>) =
+            outer.iter().cloned().partition(|n| has(a, n) && !has(b, n));
         let mut summed: Vec<Name> = a.names.iter().filter(|n| !has(out, n)).cloned().collect();
         summed.extend(b.names.iter().filter(|n| !has(out, n) && !has(a, n)).cloned());
         let size = |names: &[Name]| -> Vec<usize> {
             names.iter().map(|n| a.size(n).max(b.size(n))).collect()
         };
-        let order: Vec<Name> = batch.iter().chain(&rows).chain(&columns).cloned().collect();
-        let permute = (order != out.names).then(|| {
-            let group = Local { sizes: size(&order), names: order };
-            let strides = group.strides_along(out);
-            let (sizes, mut strides) = merge(&out.sizes, &[strides]);
-            Permute { sizes, strides: strides.swap_remove(0) }
-        });
-        let product = |names: &[Name]| size(names).iter().product();
-        Self {
+        let count = |names: &[Name]| size(names).iter().product::<usize>();
+        let (m, n, k) = (count(&rows), count(columns), count(&summed));
+        if m.min(n) < BLOCKED_LANES || m * n * k < BLOCKED_WORK {
+            return None;
+        }
+        // Sums in the order that is stored side by side in either input.
+        let steps = |l: &Local, names: &[Name]| {
+            let strides: Vec<usize> = names.iter().map(|n| l.stride(n)).collect();
+            let (sizes, strides) = merge(&size(names), &[strides]);
+            Steps::new(&sizes, &strides[0])
+        };
+        let place = |l: &Local, lanes: &[Name]| Place {
+            batch: steps(l, &batch),
+            lanes: steps(l, lanes),
+            sums: steps(l, &summed),
+        };
+        let group = |names: &[Name]| Local { names: names.to_vec(), sizes: size(names) };
+        let at =
+            |names: &[Name]| Steps::new(&size(outer), &group(names).strides_along(&group(outer)));
+        let (batch_of, row_of) = (at(&batch), at(&rows));
+        let runs = (0..count(outer)).map(|i| (batch_of.at(i) as u32, row_of.at(i) as u32));
+        // The smaller side is needed whole by all tasks, the other is cut.
+        let part = if m < n { Hand::Right } else { Hand::Left };
+        let (lanes, (least, most)) =
+            if part == Hand::Right { (n, RIGHT_CUT) } else { (m, LEFT_CUT) };
+        let pieces = TASKS.div_ceil(count(&batch)).min((m * n * k).div_ceil(TASK_WORK));
+        let cut = lanes.div_ceil(pieces).next_multiple_of(least / 4).clamp(least, most);
+        Some(Self {
             swapped,
-            batch: product(&batch),
-            rows: product(&rows),
-            columns: product(&columns),
-            summed: product(&summed),
-            left: Side::new(a, &size, &batch, &rows, &summed),
-            right: Side::new(b, &size, &batch, &summed, &columns),
-            permute,
+            rows: m,
+            columns: n,
+            summed: k,
+            left: place(a, &rows),
+            right: place(b, columns),
+            runs: runs.collect(),
+            part,
+            cut,
+        })
+    }
+
+    /// The input that is cut into tasks and the one that tasks need whole.
+    pub const fn sides<'x, T>(&self, a: &'x [T], b: &'x [T]) -> (&'x [T], &'x [T]) {
+        let left_is_second = self.swapped;
+        let part_is_right = matches!(self.part, Hand::Right);
+        if left_is_second == part_is_right { (a, b) } else { (b, a) }
+    }
+
+    const fn place(&self, hand: Hand) -> &Place {
+        match hand {
+            Hand::Left => &self.left,
+            Hand::Right => &self.right,
         }
     }
 
-    /// Elements of the output in one tile: a whole number of rows within one batch position.
-    fn tile(&self) -> usize {
-        let work = self.rows * self.columns * self.summed;
-        let rows = if work <= TILE_WORK || self.rows <= TILE_ROWS {
-            self.rows
-        } else if self.rows <= 4 * TILE_ROWS {
-            TILE_ROWS
-        } else {
-            2 * TILE_ROWS
-        };
-        rows.max(1) * self.columns
+    fn side<'x, T>(&'x self, hand: Hand, data: &'x [T], batch: usize) -> Side<'x, T> {
+        let place = self.place(hand);
+        Side { data, at: place.batch.at(batch), lanes: &place.lanes, sums: &place.sums }
     }
 
-    /// The left and the right input.
-    pub const fn sides<'x, T>(&self, a: &'x [T], b: &'x [T]) -> (&'x [T], &'x [T]) {
-        if self.swapped { (b, a) } else { (a, b) }
+    fn pieces(&self) -> usize {
+        self.place(self.part).lanes.len().div_ceil(self.cut)
     }
 
-    /// The left input in matrix form, copied where it must be.
-    pub fn left<'x, T: Number>(&self, left: &'x [T]) -> Cow<'x, [T]> {
-        self.left.pack(left)
+    /// Numbers in the panels of the side that is needed whole; none where it is packed by the only
+    /// task that needs it.
+    pub fn panels<T: Number>(&self) -> usize {
+        if self.pieces() == 1 { 0 } else { self.left.batch.len() * self.matrix::<T>() }
     }
 
-    /// The right input in matrix form, copied where it must be.
-    pub fn right<'x, T: Number>(&self, right: &'x [T]) -> Cow<'x, [T]> {
-        self.right.pack(right)
+    fn matrix<T: Number>(&self) -> usize {
+        let hand = self.part.other();
+        hand.panels::<T>(self.place(hand).lanes.len(), self.summed)
     }
 
-    /// Whether the product is blocked, so that right sides are packed into panels.
-    pub const fn is_blocked(&self) -> bool {
-        self.rows >= BLOCKED_ROWS && self.rows * self.columns * self.summed >= BLOCKED_WORK
-    }
-
-    /// Numbers in the panels of a right side.
-    pub const fn panel_elements<T: Number>(&self) -> usize {
-        self.batch * gemm::panel_elements::<T>(self.summed, self.columns)
-    }
-
-    /// Cuts panels into parts that can be packed independently, each with its batch position and
-    /// its first summed element.
-    pub fn panel_parts<'o, T: Number>(&self, out: &'o mut [T]) -> Vec<(usize, usize, &'o mut [T])> {
-        let padded = self.columns.next_multiple_of(T::COLUMNS);
+    /// Cuts panels into parts that can be packed independently.
+    pub fn packings<'x, 'o, T: Number>(
+        &'x self,
+        whole: &'x [T],
+        panels: &'o mut [T],
+    ) -> Vec<Packing<'x, 'o, T>> {
+        let hand = self.part.other();
+        let lanes = self.place(hand).lanes.len();
+        let padded = hand.panels::<T>(lanes, 1);
+        let cut = lanes.div_ceil(2).next_multiple_of(8 * hand.width::<T>());
         let mut parts = Vec::new();
-        for (batch, matrix) in out.chunks_mut((self.summed * padded).max(1)).enumerate() {
-            for (i, part) in matrix.chunks_mut(SUM_BLOCK * padded).enumerate() {
-                parts.push((batch, i * SUM_BLOCK, part));
+        for (batch, matrix) in panels.chunks_mut(self.matrix::<T>().max(1)).enumerate() {
+            let side = self.side(hand, whole, batch);
+            for (i, block) in matrix.chunks_mut(SUM_BLOCK * padded).enumerate() {
+                let sums = i * SUM_BLOCK..self.summed.min((i + 1) * SUM_BLOCK);
+                for (j, out) in block.chunks_mut(cut * sums.len()).enumerate() {
+                    let lanes = j * cut..lanes.min((j + 1) * cut);
+                    parts.push(Packing { side, hand, lanes, sums: sums.clone(), out });
+                }
             }
         }
         parts
     }
 
-    /// Packs one part of the panels.
-    pub fn pack_part<T: Number>(&self, right: &[T], (batch, sum): (usize, usize), part: &mut [T]) {
-        let (at, row, column) = self.right.matrix(batch, self.summed * self.columns);
-        let sums = sum..self.summed.min(sum + SUM_BLOCK);
-        T::pack_right(Matrix { data: right, at, row, column }, sums, self.columns, part);
-    }
-
-    /// Cuts an output into tiles that can be computed independently, each with its first element.
-    pub fn tiles<'o, T: Number>(&self, out: &'o mut [T]) -> Vec<(usize, &'o mut [T])> {
-        let matrix = (self.rows * self.columns).max(1);
-        let tile = self.tile().max(1);
-        let mut tiles = Vec::new();
-        for (i, matrix_out) in out.chunks_mut(matrix).enumerate() {
-            for (j, part) in matrix_out.chunks_mut(tile).enumerate() {
-                tiles.push((i * matrix + j * tile, part));
+    /// The tasks that compute results which share the side that is cut: for each result the other
+    /// side, its panels if it is packed, and the output.
+    pub fn tasks<'x, 'o, T: Number>(
+        &'x self,
+        part: &'x [T],
+        results: Vec<(&'x [T], &'x [T], &'o mut [T])>,
+    ) -> Vec<Part<'x, 'o, T>> {
+        let (hand, lanes) = (self.part, self.place(self.part).lanes.len());
+        let pieces = self.pieces();
+        let task = |i: usize| Part {
+            side: self.side(hand, part, i / pieces),
+            hand,
+            lanes: i % pieces * self.cut..lanes.min((i % pieces + 1) * self.cut),
+            shares: Vec::new(),
+        };
+        let mut tasks: Vec<Part<'x, 'o, T>> =
+            (0..self.left.batch.len() * pieces).map(task).collect();
+        for (other, panels, out) in results {
+            for (i, task) in tasks.iter_mut().enumerate() {
+                let batch = i / pieces;
+                let whole = if pieces == 1 {
+                    Whole::Side(self.side(hand.other(), other, batch))
+                } else {
+                    let size = self.matrix::<T>();
+                    Whole::Panels(&panels[batch * size..(batch + 1) * size])
+                };
+                let rows = if hand == Hand::Left { task.lanes.len() } else { self.rows };
+                task.shares.push(Share { whole, rows: Vec::with_capacity(rows) });
             }
-        }
-        tiles
-    }
-
-    /// Whether the result in group order must be permuted by [`EinsumPlan::permute`].
-    pub const fn is_permuted(&self) -> bool {
-        self.permute.is_some()
-    }
-
-    /// Elements of the output.
-    pub const fn elements(&self) -> usize {
-        self.batch * self.rows * self.columns
-    }
-
-    /// Computes one tile, `part` of the output in group order beginning at element `start`; `right`
-    /// are panels where the product is blocked.
-    pub fn compute<T: Number>(&self, left: &[T], right: &[T], start: usize, part: &mut [T]) {
-        let matrix = self.rows * self.columns;
-        let batch = start / matrix;
-        let first_row = start % matrix / self.columns;
-        let (at, row, column) = self.left.matrix(batch, self.rows * self.summed);
-        let at = at + first_row * row;
-        if self.is_blocked() {
-            let size = gemm::panel_elements::<T>(self.summed, self.columns);
-            let panels = &right[batch * size..(batch + 1) * size];
-            let left = Matrix { data: left, at, row, column };
-            let shape = (self.summed, self.columns);
-            T::multiply(left, panels, shape, part);
-            return;
-        }
-        let rows = part.len() / self.columns;
-        let (bt, b_row, b_column) = self.right.matrix(batch, self.summed * self.columns);
-        let a = view(left, at, (rows, self.summed), (row, column));
-        let b = view(right, bt, (self.summed, self.columns), (b_row, b_column));
-        let c = ArrayViewMut2::from_shape((rows, self.columns), part);
-        if let (Some(a), Some(b), Ok(mut c)) = (a, b, c) {
-            general_mat_mul(T::one(), &a, &b, T::zero(), &mut c);
-        }
-    }
-
-    /// Copies the part beginning at `start` of the output in storage order from the result in
-    /// group order.
-    pub fn permute<T: Number>(&self, grouped: &[T], start: usize, part: &mut [T]) {
-        if let Some(p) = &self.permute {
-            gather(grouped, &p.sizes, &p.strides, start, part);
-        }
-    }
-}
-
-fn view<T>(
-    data: &[T],
-    at: usize,
-    shape: (usize, usize),
-    strides: (usize, usize),
-) -> Option<ArrayView2<'_, T>> {
-    ArrayView2::from_shape(shape.strides(strides), data.get(at..)?).ok()
-}
-
-impl Side {
-    fn new(
-        local: &Local,
-        size: &dyn Fn(&[Name]) -> Vec<usize>,
-        batch: &[Name],
-        outer: &[Name],
-        inner: &[Name],
-    ) -> Self {
-        let strides =
-            |names: &[Name]| -> Vec<usize> { names.iter().map(|n| local.stride(n)).collect() };
-        let missing = |names: &[Name]| names.iter().any(|n| !local.names.contains(n));
-        let (batch_sizes, mut batch_strides) = merge(&size(batch), &[strides(batch)]);
-        let (outer_sizes, outer_strides) = merge(&size(outer), &[strides(outer)]);
-        let (inner_sizes, inner_strides) = merge(&size(inner), &[strides(inner)]);
-        let one_each = outer_sizes.len() == 1 && inner_sizes.len() == 1;
-        let unit = outer_strides[0][0] == 1 || inner_strides[0][0] == 1;
-        if one_each && unit && !missing(outer) && !missing(inner) {
-            return Self::Direct {
-                batch_sizes,
-                batch_strides: batch_strides.swap_remove(0),
-                outer: outer_strides[0][0],
-                inner: inner_strides[0][0],
+            let mut push = |i: usize, run: &'o mut [T]| {
+                if let Some(share) = tasks[i].shares.last_mut() {
+                    share.rows.push(run);
+                }
             };
-        }
-        let all: Vec<Name> = batch.iter().chain(outer).chain(inner).cloned().collect();
-        let (sizes, mut packed) = merge(&size(&all), &[strides(&all)]);
-        let inner = size(inner).iter().product();
-        Self::Packed { sizes, strides: packed.swap_remove(0), outer: inner, inner: 1 }
-    }
-
-    fn pack<'x, T: Number>(&self, data: &'x [T]) -> Cow<'x, [T]> {
-        match self {
-            Self::Direct { .. } => Cow::Borrowed(data),
-            Self::Packed { sizes, strides, .. } => {
-                let mut out = vec![T::zero(); sizes.iter().product()];
-                gather(data, sizes, strides, 0, &mut out);
-                Cow::Owned(out)
+            for (&(batch, row), run) in self.runs.iter().zip(out.chunks_mut(self.columns)) {
+                let first = batch as usize * pieces;
+                match hand {
+                    Hand::Left => push(first + row as usize / self.cut, run),
+                    Hand::Right => {
+                        run.chunks_mut(self.cut).enumerate().for_each(|(i, r)| push(first + i, r));
+                    }
+                }
             }
         }
-    }
-
-    /// Where the matrix of a batch position begins, and its two strides.
-    fn matrix(&self, batch: usize, elements: usize) -> (usize, usize, usize) {
-        match self {
-            Self::Direct { batch_sizes, batch_strides, outer, inner } => {
-                (offset(batch, batch_sizes, batch_strides), *outer, *inner)
-            }
-            Self::Packed { outer, inner, .. } => (batch * elements, *outer, *inner),
-        }
+        tasks
     }
 }
 
@@ -293,7 +259,7 @@ pub fn gather<T: Copy>(
     while !rest.is_empty() {
         let within = at % run;
         let take = (run - within).min(rest.len());
-        let base = offset(at / run, outer.0, outer.1) + within * step;
+        let base = super::strides::offset(at / run, outer.0, outer.1) + within * step;
         let (part, after) = rest.split_at_mut(take);
         match step {
             0 => part.fill(data[base]),

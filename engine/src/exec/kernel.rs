@@ -1,22 +1,30 @@
 //! Kernels: what a step needs to know to compute, worked out once and the same on every processor.
 
-use super::einsum::EinsumPlan;
+use super::einsum::{Einsum, Matrices};
 use super::elementwise::{Moment, TapePlan};
 use super::gather::GatherPlan;
 use super::number::Number;
 use super::order::Lines;
 use super::reduce::ReducePlan;
 use super::strides::Local;
+use super::sums::Sums;
 use super::window::WindowPlan;
 use crate::graph::op::Running;
 use crate::index::{Idx as _, Pnum, ValueId};
 use crate::spmd::program::{Program, Step, Work};
 
+/// Numbers that one task of element-wise, reducing or moving work reads or makes.
+pub const TASK: usize = 1 << 15;
+/// Results of one task at least: those of a cache line.
+const FEWEST: usize = 16;
+
 /// A planned step.
 #[derive(Debug, Clone)]
 pub enum Kernel {
-    /// A matrix product; the host cuts it into tiles itself.
-    Einsum(EinsumPlan),
+    /// Matrix products; the host cuts them into tasks itself.
+    Matrices(Matrices),
+    /// Sums of products.
+    Sums(Sums),
     /// A reduction.
     Reduce(ReducePlan),
     /// Element-wise code.
@@ -56,9 +64,10 @@ impl Kernel {
         let name = |v: ValueId, axis: usize| &program.values[v].shape.dims()[axis].name;
         let input = step.inputs.first().copied();
         match (&step.work, input) {
-            (Work::Einsum, Some(a)) => {
-                Self::Einsum(EinsumPlan::new(&local(a), &local(step.inputs[1]), &out))
-            }
+            (Work::Einsum, Some(a)) => match Einsum::new(&local(a), &local(step.inputs[1]), &out) {
+                Einsum::Matrices(plan) => Self::Matrices(plan),
+                Einsum::Sums(plan) => Self::Sums(plan),
+            },
             (Work::Reduce(reduction), Some(x)) => {
                 let whole = program.values[x].shape.elements() as f64
                     / program.values[output].shape.elements() as f64;
@@ -119,7 +128,8 @@ impl Kernel {
         match self {
             Self::Tape(plan) => plan.reads_position(),
             Self::Scatter(..) => true,
-            Self::Einsum(_)
+            Self::Matrices(_)
+            | Self::Sums(_)
             | Self::Reduce(_)
             | Self::Window(_)
             | Self::Unwindow(_)
@@ -130,9 +140,19 @@ impl Kernel {
         }
     }
 
-    /// Whether a result is one task, because its elements are not made one by one.
-    pub const fn is_whole(&self) -> bool {
-        matches!(self, Self::Scatter(..) | Self::TopK(..) | Self::Cumsum(..))
+    /// Elements of one task of a result with so many: all, where they are not made one by one.
+    pub fn task(&self, elements: usize) -> usize {
+        match self {
+            Self::Scatter(..) | Self::TopK(..) | Self::Cumsum(..) => elements.max(1),
+            Self::Sums(plan) => (TASK / plan.summed().max(1)).max(1).next_multiple_of(FEWEST),
+            Self::Reduce(plan) => (TASK / plan.reduced().max(1)).max(1).next_multiple_of(FEWEST),
+            Self::Matrices(_)
+            | Self::Tape(_)
+            | Self::Window(_)
+            | Self::Unwindow(_)
+            | Self::Gather(..)
+            | Self::Copy => TASK,
+        }
     }
 
     /// Where a processor stands, as far as the kernel asks.
@@ -147,7 +167,8 @@ impl Kernel {
         let first = match self {
             Self::Gather(_, axis) => begin(step.inputs[0])[*axis],
             Self::Scatter(_, axis) => begin(output)[*axis],
-            Self::Einsum(_)
+            Self::Matrices(_)
+            | Self::Sums(_)
             | Self::Reduce(_)
             | Self::Tape(_)
             | Self::Window(_)
@@ -177,7 +198,8 @@ impl Kernel {
             Self::Scatter(plan, _) => plan.add_back(inputs[0], inputs[1], place.first, out),
             Self::TopK(lines, count) => lines.top_k(inputs[0], *count, out),
             Self::Cumsum(lines, running) => lines.cumsum(inputs[0], *running, out),
-            Self::Einsum(_) | Self::Copy => {
+            Self::Sums(plan) => plan.compute([inputs[0], inputs[1]], start, out),
+            Self::Matrices(_) | Self::Copy => {
                 out.copy_from_slice(&inputs[0][start..start + out.len()]);
             }
         }

@@ -6,6 +6,7 @@ pub mod pool;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod threads;
 pub mod strides;
+pub mod sums;
 pub mod einsum;
 pub mod reduce;
 pub mod elementwise;

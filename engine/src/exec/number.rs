@@ -1,6 +1,7 @@
 //! The number types slices are made of, and element functions over runs of them.
 
-use super::gemm::{self, Matrix, Tiled};
+use super::gemm::{self, Hand, Part, Scratch, Side, Tiled};
+use super::sums;
 use crate::graph::op::Element;
 use ndarray::LinalgScalar;
 use std::cell::RefCell;
@@ -27,11 +28,17 @@ pub trait Number:
     #[must_use]
     fn lesser(self, other: Self) -> Self;
 
-    /// Packs a block of a right matrix: [`gemm::pack_right`], compiled with the engine.
-    fn pack_right(matrix: Matrix<'_, Self>, sums: Range<usize>, columns: usize, out: &mut [Self]);
+    /// Packs lanes and sums of a side: [`Side::pack`], compiled with the engine.
+    fn pack(side: Side<'_, Self>, hand: Hand, part: (Range<usize>, Range<usize>), out: &mut [Self]);
 
-    /// Rows of a product: [`gemm::multiply`], compiled with the engine, in this thread's memory.
-    fn multiply(left: Matrix<'_, Self>, right: &[Self], shape: (usize, usize), out: &mut [Self]);
+    /// A task of a product: [`gemm::multiply`], compiled with the engine, in this thread's memory.
+    fn multiply(task: &mut Part<'_, '_, Self>);
+
+    /// The sum of the products of two runs: [`sums::dot`], compiled with the engine.
+    fn dot(x: &[Self], y: &[Self]) -> Self;
+
+    /// Adds products: [`sums::add_products`], compiled with the engine.
+    fn add_products(strides: [usize; 2], x: &[Self], y: &[Self], out: &mut [Self]);
 
     /// A function of one number, over runs of equal length.
     fn map(element: Element, x: &[Self], out: &mut [Self]);
@@ -68,25 +75,28 @@ macro_rules! number {
                 if self < other || self.is_nan() { self } else { other }
             }
 
-            fn pack_right(
-                matrix: Matrix<'_, Self>,
-                sums: Range<usize>,
-                columns: usize,
+            fn pack(
+                side: Side<'_, Self>,
+                hand: Hand,
+                (lanes, sums): (Range<usize>, Range<usize>),
                 out: &mut [Self],
             ) {
-                gemm::pack_right(matrix, sums, columns, out);
+                side.pack(hand.width::<Self>(), lanes, sums, out);
             }
 
-            fn multiply(
-                left: Matrix<'_, Self>,
-                right: &[Self],
-                shape: (usize, usize),
-                out: &mut [Self],
-            ) {
+            fn multiply(task: &mut Part<'_, '_, Self>) {
                 thread_local! {
-                    static SCRATCH: RefCell<Vec<$t>> = const { RefCell::new(Vec::new()) };
+                    static SCRATCH: RefCell<Scratch<$t>> = const { RefCell::new(Scratch::new()) };
                 }
-                SCRATCH.with_borrow_mut(|s| gemm::multiply(left, right, shape, out, s));
+                SCRATCH.with_borrow_mut(|scratch| gemm::multiply(task, scratch));
+            }
+
+            fn dot(x: &[Self], y: &[Self]) -> Self {
+                sums::dot(x, y)
+            }
+
+            fn add_products(strides: [usize; 2], x: &[Self], y: &[Self], out: &mut [Self]) {
+                sums::add_products(strides, x, y, out);
             }
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {

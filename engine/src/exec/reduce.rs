@@ -38,6 +38,11 @@ impl ReducePlan {
         }
     }
 
+    /// Elements that go into one result.
+    pub fn reduced(&self) -> usize {
+        self.gone_sizes.iter().product()
+    }
+
     /// Computes the results `start..` of the output.
     pub fn compute<T: Number>(&self, input: &[T], start: usize, out: &mut [T]) {
         let empty = match self.reduction {

@@ -6,7 +6,8 @@
 
 use super::Failure;
 use super::table::real;
-use meshwork_engine::exec::einsum::EinsumPlan;
+use meshwork_engine::exec::einsum::{Einsum, Packing};
+use meshwork_engine::exec::number::Number;
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::strides::Local;
 use meshwork_engine::exec::threads::Threads;
@@ -178,15 +179,17 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Seconds that an n×n×n product takes, as the engine computes it.
 fn product(n: usize, pool: &impl Pool) -> f64 {
     let local = |a: &str, b: &str| Local { names: vec![a.into(), b.into()], sizes: vec![n, n] };
-    let plan = EinsumPlan::new(&local("i", "k"), &local("k", "j"), &local("i", "j"));
+    let plan = Einsum::new(&local("i", "k"), &local("k", "j"), &local("i", "j"));
+    let Einsum::Matrices(plan) = plan else { return f64::NAN };
     let a: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32).collect();
     let b: Vec<f32> = (0..n * n).map(|i| (i % 5) as f32).collect();
     let mut c = vec![0.0_f32; n * n];
-    let mut panels = vec![0.0; plan.panel_elements::<f32>()];
+    let mut panels = vec![0.0; plan.panels::<f32>()];
+    let (part, whole) = plan.sides(&a, &b);
     time(|| {
-        pool.each(plan.panel_parts(&mut panels), |(batch, sum, part)| {
-            plan.pack_part(&b, (batch, sum), part);
+        pool.each(plan.packings(whole, &mut panels), Packing::pack);
+        pool.each(plan.tasks(part, vec![(whole, &panels, &mut c)]), |mut task| {
+            Number::multiply(&mut task);
         });
-        pool.each(plan.tiles(&mut c), |(start, part)| plan.compute(&a, &panels, start, part));
     })
 }

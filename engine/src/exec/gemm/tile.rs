@@ -11,9 +11,9 @@
 
 #![allow(unsafe_code, reason = "registers and CPU features; each place says why it is sound")]
 
-/// Computes a tile: panel of the left matrix, panel of the right one, the result from its first
-/// element on, the distance of its rows, and whether it is stored rather than added.
-pub type Tile<T> = fn(&[T], &[T], &mut [T], usize, bool);
+/// Computes a tile: panel of the left matrix, panel of the right one, rows of the result, the tile's
+/// first column in them, and whether it is stored rather than added.
+pub type Tile<T> = fn(&[T], &[T], &mut [&mut [T]], usize, bool);
 
 /// A number type's tile.
 pub trait Tiled: Sized {
@@ -29,7 +29,7 @@ pub trait Tiled: Sized {
 /// Plain code for any machine; the compiler makes vectors of it where it can.
 macro_rules! plain {
     ($name:ident, $t:ident, $rows:literal, $columns:literal) => {
-        fn $name(a: &[$t], b: &[$t], c: &mut [$t], stride: usize, first: bool) {
+        fn $name(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
             let mut sums = [[0.0; $columns]; $rows];
             for (a, b) in a.chunks_exact($rows).zip(b.chunks_exact($columns)) {
                 for (sums, &x) in sums.iter_mut().zip(a) {
@@ -38,8 +38,8 @@ macro_rules! plain {
                     }
                 }
             }
-            for (i, sums) in sums.iter().enumerate() {
-                for (c, sum) in c[i * stride..][..$columns].iter_mut().zip(sums) {
+            for (row, sums) in rows.iter_mut().zip(&sums) {
+                for (c, sum) in row[column..][..$columns].iter_mut().zip(sums) {
                     *c = if first { *sum } else { *c + sum };
                 }
             }
@@ -75,10 +75,10 @@ mod x86 {
                 }
 
                 #[target_feature(enable = "avx2,fma")]
-                fn tile(a: &[$t], b: &[$t], c: &mut [$t], stride: usize, first: bool) {
-                    for row in c.chunks(stride) {
+                fn tile(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
+                    for row in &*rows {
                         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
-                            row.as_ptr().cast(),
+                            row[column..].as_ptr().cast(),
                         );
                     }
                     let mut sums = [[$zero(); 2]; 6];
@@ -91,8 +91,8 @@ mod x86 {
                             sums[i][1] = $fma(x, high, sums[i][1]);
                         }
                     }
-                    for (i, sums) in sums.iter().enumerate() {
-                        let row = &mut c[i * stride..][..2 * $lanes];
+                    for (row, sums) in rows.iter_mut().zip(&sums) {
+                        let row = &mut row[column..][..2 * $lanes];
                         for (part, &sum) in row.as_chunks_mut::<$lanes>().0.iter_mut().zip(sums) {
                             let sum = if first { sum } else { $add(load(part), sum) };
                             // SAFETY: as for `load`.
@@ -102,9 +102,15 @@ mod x86 {
                 }
 
                 /// The tile, to be chosen where AVX2 and FMA were found.
-                pub(crate) fn found(a: &[$t], b: &[$t], c: &mut [$t], stride: usize, first: bool) {
+                pub(crate) fn found(
+                    a: &[$t],
+                    b: &[$t],
+                    rows: &mut [&mut [$t]],
+                    column: usize,
+                    first: bool,
+                ) {
                     // SAFETY: `choose` hands this out only where both features were found.
-                    unsafe { tile(a, b, c, stride, first) }
+                    unsafe { tile(a, b, rows, column, first) }
                 }
             }
         };
@@ -148,7 +154,7 @@ mod wasm {
         unsafe { transmute(*from) }
     }
 
-    pub(super) fn tile(a: &[f32], b: &[f32], c: &mut [f32], stride: usize, first: bool) {
+    pub(super) fn tile(a: &[f32], b: &[f32], rows: &mut [&mut [f32]], column: usize, first: bool) {
         let mut sums = [[f32x4_splat(0.0); 2]; 4];
         for (a, b) in a.as_chunks::<4>().0.iter().zip(b.as_chunks::<8>().0) {
             let [low, high] = b.as_chunks::<4>().0 else { continue };
@@ -159,8 +165,8 @@ mod wasm {
                 sums[i][1] = f32x4_add(sums[i][1], f32x4_mul(x, high));
             }
         }
-        for (i, sums) in sums.iter().enumerate() {
-            let row = &mut c[i * stride..][..8];
+        for (row, sums) in rows.iter_mut().zip(&sums) {
+            let row = &mut row[column..][..8];
             for (part, &sum) in row.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
                 let sum = if first { sum } else { f32x4_add(load(part), sum) };
                 // SAFETY: as for `load`.

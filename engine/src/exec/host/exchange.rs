@@ -1,7 +1,8 @@
 //! Collectives: what the members of a group make of each other's slices, counted as it happens.
 
 use super::Host;
-use super::work::{TASK, chunks};
+use super::work::chunks;
+use crate::exec::kernel::TASK;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
 use crate::index::ValueId;

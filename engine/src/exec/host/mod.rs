@@ -236,8 +236,8 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
             let kernel = &kernels[index];
             if step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some) {
                 self.accumulate(step, output);
-            } else if let Kernel::Einsum(plan) = kernel {
-                self.einsum(step, plan, output);
+            } else if let Kernel::Matrices(plan) = kernel {
+                self.product(step, plan, output);
             } else {
                 self.local(step, output, kernel);
             }

@@ -1,18 +1,14 @@
 //! Local work: what processors compute from their own slices, cut into tasks for the pool.
 
 use super::Host;
-use crate::exec::einsum::EinsumPlan;
+use crate::exec::einsum::{Matrices, Packing};
 use crate::exec::kernel::{Kernel, Place};
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
 use crate::index::{Pnum, ValueId};
 use crate::spmd::program::Step;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Elements of one task of element-wise, reducing or moving work.
-pub(super) const TASK: usize = 1 << 15;
 
 /// Operations that one thread does faster than it wakes another.
 const FEW: u64 = 1 << 15;
@@ -48,69 +44,34 @@ impl<T: Number, P: Pool> Host<T, P> {
         step.inputs.iter().map(|&v| self.at(v)[p].as_ref().map_or(&[][..], |s| &s.0[..])).collect()
     }
 
-    pub(super) fn einsum(&mut self, step: &Step, plan: &EinsumPlan, output: ValueId) {
+    pub(super) fn product(&mut self, step: &Step, plan: &Matrices, output: ValueId) {
         let (owner, first) = self.distinct(step, false);
+        let length = self.program.slice_elements(output) as usize;
         let mut buffers = std::mem::take(&mut self.buffers);
-        let mut results: Vec<Vec<T>> =
-            first.iter().map(|_| buffers.take(plan.elements())).collect();
-        let sides: Vec<(&[T], &[T])> = first
-            .iter()
-            .map(|&p| {
-                let inputs = self.inputs(step, p);
-                plan.sides(inputs[0], inputs[1])
-            })
-            .collect();
-        // A right side that several processors multiply with is packed once.
-        let mut rights: Vec<&[T]> = Vec::new();
-        let right_of: Vec<usize> = sides
-            .iter()
-            .map(|side| {
-                let same = rights.iter().position(|r| std::ptr::eq(*r, side.1));
-                same.unwrap_or_else(|| {
-                    rights.push(side.1);
-                    rights.len() - 1
-                })
-            })
-            .collect();
-        let lefts: Vec<Cow<'_, [T]>> = sides.iter().map(|side| plan.left(side.0)).collect();
-        let rights: Vec<Cow<'_, [T]>> = rights.iter().map(|r| plan.right(r)).collect();
+        let mut results: Vec<Vec<T>> = first.iter().map(|_| buffers.take(length)).collect();
+        let inputs = first.iter().map(|&p| self.inputs(step, p));
+        let sides: Vec<(&[T], &[T])> = inputs.map(|i| plan.sides(i[0], i[1])).collect();
         let operations = self.program.flops(step) * first.len() as u64;
-        let blocked = if plan.is_blocked() { rights.len() } else { 0 };
+        // What several processors multiply with is packed once.
+        let (wholes, whole_of) = same(sides.iter().map(|side| side.1));
         let mut panels: Vec<Vec<T>> =
-            (0..blocked).map(|_| buffers.take(plan.panel_elements::<T>())).collect();
-        let mut parts = Vec::new();
-        for (panels, right) in panels.iter_mut().zip(&rights) {
-            let of_right = plan.panel_parts(panels).into_iter();
-            parts.extend(of_right.map(|(batch, sum, part)| (right, batch, sum, part)));
+            wholes.iter().map(|_| buffers.take(plan.panels::<T>())).collect();
+        let packings = wholes.iter().zip(&mut panels);
+        let packings = packings.flat_map(|(whole, panels)| plan.packings(whole, panels)).collect();
+        self.spread(operations, packings, Packing::pack);
+        let (parts, part_of) = same(sides.iter().map(|side| side.0));
+        let mut shared: Vec<Vec<(&[T], &[T], &mut [T])>> =
+            parts.iter().map(|_| Vec::new()).collect();
+        for ((out, &whole), &part) in results.iter_mut().zip(&whole_of).zip(&part_of) {
+            shared[part].push((wholes[whole], &panels[whole], out));
         }
-        self.spread(operations, parts, |(right, batch, sum, part)| {
-            plan.pack_part(right, (batch, sum), part);
-        });
-        let mut tasks = Vec::new();
-        for ((out, left), &right) in results.iter_mut().zip(&lefts).zip(&right_of) {
-            let right = panels.get(right).map_or(&*rights[right], |p| p);
-            let tiles = plan.tiles(out).into_iter();
-            tasks.extend(tiles.map(|(start, part)| (left, right, start, part)));
-        }
-        self.spread(operations, tasks, |(left, right, start, part)| {
-            plan.compute(left, right, start, part);
-        });
-        drop((lefts, rights));
+        let tasks = parts.iter().zip(shared);
+        let tasks = tasks.flat_map(|(part, results)| plan.tasks(part, results)).collect();
+        self.spread(operations, tasks, |mut task| T::multiply(&mut task));
         for buffer in panels {
             buffers.give_back(buffer);
         }
         self.buffers = buffers;
-        if plan.is_permuted() {
-            let grouped = results;
-            results = first.iter().map(|_| self.buffers.take(plan.elements())).collect();
-            let tasks = chunks(&mut results, TASK);
-            self.spread(operations, tasks, |(i, start, part)| {
-                plan.permute(&grouped[i], start, part);
-            });
-            for buffer in grouped {
-                self.buffers.give_back(buffer);
-            }
-        }
         self.store(output, results, &owner);
     }
 
@@ -128,8 +89,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             .collect();
         let moment = self.moment;
         let operations = self.program.flops(step).max(length as u64) * first.len() as u64;
-        let task = if kernel.is_whole() { length } else { TASK };
-        self.spread(operations, chunks(&mut results, task), |(i, start, part)| {
+        self.spread(operations, chunks(&mut results, kernel.task(length)), |(i, start, part)| {
             let (inputs, place) = &context[i];
             kernel.compute(inputs, place, moment, start, part);
         });
@@ -171,6 +131,20 @@ impl<T: Number, P: Pool> Host<T, P> {
             self.pool.each(tasks, work);
         }
     }
+}
+
+/// The different slices among these, and which of them each is.
+fn same<'x, T>(slices: impl Iterator<Item = &'x [T]>) -> (Vec<&'x [T]>, Vec<usize>) {
+    let mut different: Vec<&[T]> = Vec::new();
+    let which = slices.map(|slice| {
+        let known = different.iter().position(|d| std::ptr::eq(*d, slice));
+        known.unwrap_or_else(|| {
+            different.push(slice);
+            different.len() - 1
+        })
+    });
+    let which = which.collect();
+    (different, which)
 }
 
 /// All buffers cut into tasks: (which buffer, first element, part).

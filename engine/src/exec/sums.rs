@@ -1,0 +1,181 @@
+//! Sums of products of two slices over the dimensions that the output lacks, one after the other:
+//! dot products, products with one row, whatever is too small or thin for packed panels.
+//!
+//! How a number of the output is summed depends on the shapes alone, never on how the output is cut
+//! into tasks.
+
+use super::number::Number;
+use super::strides::{Local, merge, offset};
+
+/// Numbers that are summed before they are added to the sum of all: rounding errors grow with the
+/// number of additions in a row.
+const BLOCK: usize = 2048;
+/// Results whose sums grow together.
+const CHUNK: usize = 512;
+/// Partial sums of a run, so that additions do not wait for each other.
+const LANES: usize = 16;
+
+/// Loops over both inputs.
+#[derive(Debug, Clone)]
+struct Loops {
+    sizes: Vec<usize>,
+    strides: [Vec<usize>; 2],
+}
+
+impl Loops {
+    fn new(sizes: &[usize], strides: &[Vec<usize>]) -> Self {
+        let (sizes, mut merged) = merge(sizes, strides);
+        let right = merged.pop().unwrap_or_default();
+        Self { sizes, strides: [merged.pop().unwrap_or_default(), right] }
+    }
+
+    /// The innermost loop: its size and strides.
+    fn last(&self) -> (usize, [usize; 2]) {
+        let last = |strides: &[usize]| strides.last().copied().unwrap_or(0);
+        (self.sizes.last().copied().unwrap_or(1), [last(&self.strides[0]), last(&self.strides[1])])
+    }
+
+    /// Where the `at`th round of the outer loops begins in both inputs.
+    fn outer(&self, at: usize) -> [usize; 2] {
+        let outer = self.sizes.len() - 1;
+        let from = |strides: &[usize]| offset(at, &self.sizes[..outer], &strides[..outer]);
+        [from(&self.strides[0]), from(&self.strides[1])]
+    }
+
+    /// Rounds of the outer loops.
+    fn rounds(&self) -> usize {
+        self.sizes[..self.sizes.len() - 1].iter().product()
+    }
+}
+
+/// How such sums are computed; the same on every processor.
+#[derive(Debug, Clone)]
+pub struct Sums {
+    kept: Loops,
+    gone: Loops,
+}
+
+impl Sums {
+    /// The plan for slices of these dimensions.
+    pub fn new(inputs: &[&Local; 2], out: &Local) -> Self {
+        let kept: Vec<Vec<usize>> = inputs.iter().map(|i| i.strides_along(out)).collect();
+        let mut gone = Local { names: Vec::new(), sizes: Vec::new() };
+        for input in inputs {
+            for (name, &size) in input.names.iter().zip(&input.sizes) {
+                if !out.names.contains(name) && !gone.names.contains(name) {
+                    gone.names.push(name.clone());
+                    gone.sizes.push(size);
+                }
+            }
+        }
+        let strides: Vec<Vec<usize>> = inputs.iter().map(|i| i.strides_along(&gone)).collect();
+        Self { kept: Loops::new(&out.sizes, &kept), gone: Loops::new(&gone.sizes, &strides) }
+    }
+
+    /// Products that go into one result.
+    pub fn summed(&self) -> usize {
+        self.gone.sizes.iter().product()
+    }
+
+    /// Computes the results `start..`.
+    pub fn compute<T: Number>(&self, inputs: [&[T]; 2], start: usize, out: &mut [T]) {
+        let (run, steps) = self.kept.last();
+        let (length, [a, b]) = self.gone.last();
+        let one_by_one = (a == 1 && b == 1 && length >= LANES) || run == 1;
+        super::window::runs(run, start, out, |round, within, part| {
+            let [x, y] = self.kept.outer(round);
+            for (i, part) in part.chunks_mut(if one_by_one { 1 } else { CHUNK }).enumerate() {
+                let within = within + i * if one_by_one { 1 } else { CHUNK };
+                let at = [x + within * steps[0], y + within * steps[1]];
+                match part {
+                    [single] if one_by_one => *single = self.dot(inputs, at),
+                    many => self.many(inputs, at, many),
+                }
+            }
+        });
+    }
+
+    /// One result.
+    fn dot<T: Number>(&self, [x, y]: [&[T]; 2], [at_x, at_y]: [usize; 2]) -> T {
+        let (run, [a, b]) = self.gone.last();
+        let mut sum = T::zero();
+        for round in 0..self.gone.rounds() {
+            let [from_x, from_y] = self.gone.outer(round);
+            let (x, y) = (&x[at_x + from_x..], &y[at_y + from_y..]);
+            if a == 1 && b == 1 {
+                for (x, y) in x[..run].chunks(BLOCK).zip(y[..run].chunks(BLOCK)) {
+                    sum = sum + T::dot(x, y);
+                }
+            } else {
+                for i in 0..run {
+                    sum = sum + x[i * a] * y[i * b];
+                }
+            }
+        }
+        sum
+    }
+
+    /// A run of results, to all of which the same sums are added in turn.
+    fn many<T: Number>(&self, [x, y]: [&[T]; 2], [at_x, at_y]: [usize; 2], out: &mut [T]) {
+        let (run, [a, b]) = self.gone.last();
+        let steps = self.kept.last().1;
+        out.fill(T::zero());
+        for round in 0..self.gone.rounds() {
+            let [from_x, from_y] = self.gone.outer(round);
+            for k in 0..run {
+                let x = &x[at_x + from_x + k * a..];
+                let y = &y[at_y + from_y + k * b..];
+                T::add_products(steps, x, y, out);
+            }
+        }
+    }
+}
+
+/// The sum of the products of two runs: [`LANES`] partial sums, added up in pairs.
+pub fn dot<T: Copy + Default + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(
+    x: &[T],
+    y: &[T],
+) -> T {
+    let mut lanes = [T::default(); LANES];
+    let (x, rest_x) = x.as_chunks::<LANES>();
+    let (y, rest_y) = y.as_chunks::<LANES>();
+    for (x, y) in x.iter().zip(y) {
+        for ((lane, &x), &y) in lanes.iter_mut().zip(x).zip(y) {
+            *lane = *lane + x * y;
+        }
+    }
+    for ((lane, &x), &y) in lanes.iter_mut().zip(rest_x).zip(rest_y) {
+        *lane = *lane + x * y;
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            lanes[i] = lanes[i] + lanes[i + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Adds `x[i·a]·y[i·b]` to every `out[i]`.
+pub fn add_products<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(
+    [a, b]: [usize; 2],
+    x: &[T],
+    y: &[T],
+    out: &mut [T],
+) {
+    match (a, b) {
+        (1, 1) => {
+            for ((o, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *o = *o + x * y;
+            }
+        }
+        (0, 1) => out.iter_mut().zip(y).for_each(|(o, &y)| *o = *o + x[0] * y),
+        (1, 0) => out.iter_mut().zip(x).for_each(|(o, &x)| *o = *o + x * y[0]),
+        _ => {
+            for (i, o) in out.iter_mut().enumerate() {
+                *o = *o + x[i * a] * y[i * b];
+            }
+        }
+    }
+}
