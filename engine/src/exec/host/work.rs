@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::exec::einsum::{Matrices, Packing};
-use crate::exec::kernel::{Kernel, Place};
+use crate::exec::kernel::{Kernel, Place, TASK};
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
 use crate::index::{Pnum, ValueId};

@@ -103,6 +103,7 @@ impl Builder<'_> {
         let is_mean = self.weight(loss, &cut);
         if Varying::default().of(&self.built.graph, loss) {
             let cx = self.later("loss", self.built.graph.node(loss).span);
+            self.built.graph.layer = self.built.graph.node(loss).layer;
             let graph = &mut self.built.graph;
             graph.rename_node(loss, &Name::from("loss/micro"), Role::Activation);
             let total = micro::accumulate(graph, &cx, loss, is_mean);

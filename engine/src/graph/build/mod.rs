@@ -41,6 +41,7 @@ pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
     let mut builder = Builder::new(diagnostics);
     let found_train = builder.statements(spec);
     builder.report_unlisted();
+    builder.built.graph.sources_follow_their_readers();
     // Where lines could not be read, they may well hold the model.
     if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
         builder.diagnostics.push(
@@ -81,6 +82,8 @@ struct Builder<'d> {
     blocks: BTreeSet<String>,
     /// `layer.3.` inside the fourth repetition of a block.
     prefix: String,
+    /// How many blocks are open.
+    depth: usize,
     /// Into how many micro-batches the batch is cut.
     cut: Option<Cut>,
 }
@@ -100,6 +103,7 @@ impl<'d> Builder<'d> {
             origin: None,
             blocks: BTreeSet::new(),
             prefix: String::new(),
+            depth: 0,
             cut: None,
         }
     }
@@ -243,7 +247,10 @@ impl<'d> Builder<'d> {
                 Stmt::Input(decls) => decls.iter().for_each(|d| self.declare(d, Role::Input)),
                 Stmt::Param(decls) => decls.iter().for_each(|d| self.declare(d, Role::Parameter)),
                 Stmt::State(decls) => decls.iter().for_each(|d| self.declare(d, Role::Slot)),
-                Stmt::Assign { name, dims, value } => self.assign(name, dims.as_deref(), value),
+                Stmt::Assign { name, dims, value } => {
+                    self.begin_layer(&name.text);
+                    self.assign(name, dims.as_deref(), value);
+                }
                 Stmt::Next { name, value } => self.next(name, value),
                 Stmt::Block { name, options } => {
                     let length = blocks::length(&items[i..]);
@@ -260,6 +267,15 @@ impl<'d> Builder<'d> {
                 | Stmt::Hardware { .. }
                 | Stmt::Unreadable(_) => {}
             }
+        }
+    }
+
+    /// What stands outside of blocks is a layer of its own, line by line.
+    fn begin_layer(&mut self, name: &str) {
+        if self.depth == 0 {
+            let graph = &mut self.built.graph;
+            graph.layer = graph.layers.len() as u32;
+            graph.layers.push(name.to_owned());
         }
     }
 
