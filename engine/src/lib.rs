@@ -19,6 +19,7 @@ pub mod exec;
 pub mod cost;
 pub mod picture;
 pub mod export;
+pub mod staging;
 pub mod study;
 pub mod session;
 pub mod examples;

@@ -227,7 +227,8 @@ pub fn bytes_needed(
 
 fn set_batch<T: Number, P: Pool>(host: &mut Host<T, P>, feed: &Feed, batch: &Batch) {
     for (node, is_target) in [(feed.wiring.features, false), (feed.wiring.target, true)] {
-        if let Some(source) = host.program().of_node[node] {
+        let program = Arc::clone(host.program());
+        for &source in program.sources.iter().filter(|&&s| program.values[s].node == node) {
             host.set(source, |index| feed.at(batch, is_target, index));
         }
     }

@@ -26,8 +26,14 @@ pub struct Plan {
     pub settles: IdVec<NodeId, bool>,
 }
 
-/// Plans a graph whose layouts are all legal.
-pub fn plan(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Plan {
+/// Plans a graph whose layouts are all legal, so that the nodes settle which are given, or those
+/// for which it is no dearer.
+pub fn plan(
+    graph: &Graph,
+    layouts: &Layouts,
+    mesh: &Mesh,
+    given: Option<IdVec<NodeId, bool>>,
+) -> Plan {
     let splits: IdVec<NodeId, Splits> =
         graph.nodes().ids().map(|id| Splits::of(graph, id, layouts, mesh)).collect();
     let users = graph.users();
@@ -38,14 +44,15 @@ pub fn plan(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Plan {
     for &(_, gradient) in &graph.gradients {
         settles[gradient] = true;
     }
-    let mut plan = Plan { splits, raw: none, settles };
+    let is_given = given.is_some();
+    let mut plan = Plan { splits, raw: none, settles: given.unwrap_or(settles) };
     let any_partial = loop {
         let changed = forward(graph, mesh, &mut plan);
         if !changed {
             break plan.raw.iter().flatten().any(|o| !o.layout.is_settled());
         }
     };
-    if any_partial {
+    if any_partial && !is_given {
         while weigh(graph, layouts, mesh, &users, &mut plan) {
             while forward(graph, mesh, &mut plan) {}
         }
@@ -92,8 +99,11 @@ fn travelling(plan: &Plan, id: NodeId) -> &[(MeshAxis, Combine)] {
     if plan.settles[id] { &[] } else { partial_of(plan, id) }
 }
 
-/// Whether the raw splits of `input` are those that `user` works under.
+/// Whether the raw splits of `input` are those that `user` works under, at the same stage.
 fn fits(graph: &Graph, plan: &Plan, mesh: &Mesh, user: NodeId, input: NodeId) -> bool {
+    if graph.stage(user) != graph.stage(input) {
+        return false;
+    }
     let wanted = plan.splits[user].operand(graph.shape(input), mesh);
     match (wanted, &plan.raw[input]) {
         (Some(wanted), Some(raw)) => wanted.splits() == raw.layout.splits(),
@@ -109,7 +119,7 @@ fn weigh(
     users: &IdVec<NodeId, Vec<NodeId>>,
     plan: &mut Plan,
 ) -> bool {
-    let bodies = Bodies::of(graph);
+    let bodies = Bodies::of(graph, None);
     let micro_batches = graph.micro.as_ref().map_or(1.0, |m| m.count() as f64);
     let mut later: IdVec<NodeId, f64> = graph.nodes().iter().map(|_| 0.0).collect();
     let mut changed = false;

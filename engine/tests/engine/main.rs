@@ -23,6 +23,7 @@ mod meshtf;
 mod micro;
 mod models;
 mod optimizers;
+mod pipelines;
 mod schedules;
 mod states;
 mod transformer;

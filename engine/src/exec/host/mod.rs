@@ -16,7 +16,7 @@ use crate::exec::pool::Pool;
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Entry, Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
@@ -51,8 +51,9 @@ pub struct Host<T, P> {
     pool: P,
     moment: Moment,
     counted: Traffic,
-    held: u64,
-    peak: u64,
+    /// Per place along the pipeline, bytes of one processor there.
+    held: Vec<u64>,
+    peak: Vec<u64>,
 }
 
 impl<T: Number, P: Pool> Host<T, P> {
@@ -60,7 +61,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     pub fn new(program: Arc<Program>, pool: P) -> Self {
         let kernels = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
         let processors = program.mesh.processors() as usize;
-        let none = |v| vec![vec![None; processors]; program.instances(v) as usize];
+        let none = |v| vec![vec![None; processors]; program.instances(v).count()];
         let slices = program.values.ids().map(none).collect();
         let held = program.source_bytes();
         Self {
@@ -71,8 +72,8 @@ impl<T: Number, P: Pool> Host<T, P> {
             pool,
             moment: Moment { step: 0, training: true, micro: 0, share: 1.0 },
             counted: Traffic::default(),
+            peak: held.clone(),
             held,
-            peak: held,
         }
     }
 
@@ -87,8 +88,8 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     /// The most bytes one processor held at once.
-    pub const fn peak_bytes(&self) -> u64 {
-        self.peak
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak.iter().copied().max().unwrap_or(0)
     }
 
     /// Training steps begun so far.
@@ -98,7 +99,7 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// The instance of a value that is meant now.
     fn instance(&self, value: ValueId) -> usize {
-        if self.program.values[value].varies { self.moment.micro as usize } else { 0 }
+        self.program.instance(value, self.moment.micro)
     }
 
     /// All processors' slices of a value, as of now.
@@ -112,8 +113,10 @@ impl<T: Number, P: Pool> Host<T, P> {
         let sizes = program.slice_sizes(source);
         let whole: Vec<u64> = program.whole_shape(source).dims().iter().map(|d| d.size).collect();
         let mut blocks: BTreeMap<Vec<u64>, Slice<T>> = BTreeMap::new();
-        let micros = 0..program.instances(source);
-        for (micro, pnum) in micros.flat_map(|m| program.mesh.pnums().map(move |p| (m, p))) {
+        let stage = program.values[source].stage;
+        let all = program.instances(source).flat_map(|m| program.pnums(stage).map(move |p| (m, p)));
+        for (micro, pnum) in all {
+            let instance = program.instance(source, micro);
             let begin = program.slice_begin(source, pnum, micro);
             let slice = blocks.entry(begin).or_insert_with_key(|begin| {
                 let length: u64 = sizes.iter().product();
@@ -123,7 +126,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 }
                 Arc::new(Buffer(out))
             });
-            let place = &mut self.slices[source][micro as usize][pnum.0 as usize];
+            let place = &mut self.slices[source][instance][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
                 self.buffers.give(old);
             }
@@ -136,7 +139,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.clear();
         self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
-        let loss = self.slices[program.loss?].first()?.first()?.as_ref()?;
+        let loss = self.slices[program.loss?].first()?.iter().flatten().next()?;
         loss.0.first().map(|x| x.to_f64())
     }
 
@@ -165,30 +168,36 @@ impl<T: Number, P: Pool> Host<T, P> {
     /// The whole tensor that a value holds, row-major; partial values are combined.
     pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
         let program = &self.program;
-        let v = &program.values[value];
         let mesh = &program.mesh;
-        let sizes = program.slice_sizes(value);
         let shape = program.whole_shape(value);
         let whole: Vec<u64> = shape.dims().iter().map(|d| d.size).collect();
         let mut out: Vec<Option<f64>> = vec![None; shape.elements() as usize];
-        let replicated = v.layout.replicated_over(mesh);
-        let first = |p: &Pnum| replicated.iter().all(|&a| mesh.coord(*p, a) == 0);
         // Of what has no rows, the last micro-batch's stays.
-        let has_rows = shape != v.shape;
-        let micros =
-            if has_rows { 0 } else { program.instances(value) - 1 }..program.instances(value);
-        for (micro, pnum) in micros.flat_map(|m| mesh.pnums().filter(first).map(move |p| (m, p))) {
-            let slice = self.slices[value][micro as usize][pnum.0 as usize].as_ref()?;
-            let begin = program.slice_begin(value, pnum, micro);
-            for (i, x) in slice.0.iter().enumerate() {
-                let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
-                let x = x.to_f64();
-                *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
-                    (Some(before), Some(Combine::Sum)) => before + x,
-                    (Some(before), Some(Combine::Max)) => before.greater(x),
-                    (Some(before), Some(Combine::Min)) => before.lesser(x),
-                    (Some(_) | None, _) => x,
-                });
+        let has_rows = program.has_rows(value);
+        let each: Vec<(ValueId, u64)> = program.each(value).collect();
+        for &(value, micro) in if has_rows { &each[..] } else { &each[each.len() - 1..] } {
+            let v = &program.values[value];
+            let sizes = program.slice_sizes(value);
+            let replicated = v.layout.replicated_over(mesh);
+            let pipe = program.cells.as_ref().map(|cells| cells.axis());
+            let first = |p: &Pnum| {
+                let mut others = replicated.iter().filter(|&&a| Some(a) != pipe);
+                others.all(|&a| mesh.coord(*p, a) == 0)
+            };
+            let instance = program.instance(value, micro);
+            for pnum in program.pnums(v.stage).filter(first) {
+                let slice = self.slices[value][instance][pnum.0 as usize].as_ref()?;
+                let begin = program.slice_begin(value, pnum, micro);
+                for (i, x) in slice.0.iter().enumerate() {
+                    let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
+                    let x = x.to_f64();
+                    *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
+                        (Some(before), Some(Combine::Sum)) => before + x,
+                        (Some(before), Some(Combine::Max)) => before.greater(x),
+                        (Some(before), Some(Combine::Min)) => before.lesser(x),
+                        (Some(_) | None, _) => x,
+                    });
+                }
             }
         }
         out.into_iter().collect()
@@ -199,6 +208,13 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.slices[value].first()?.get(pnum.0 as usize)?.as_ref().map(|s| &s.0[..])
     }
 
+    /// Counts a value's slices as held.
+    fn hold(&mut self, value: ValueId) {
+        let rank = self.program.rank(self.program.values[value].stage);
+        self.held[rank] += self.program.slice_bytes(value);
+        self.peak[rank] = self.peak[rank].max(self.held[rank]);
+    }
+
     /// Gives back the slices of a value.
     fn release(&mut self, value: ValueId) {
         let instance = self.instance(value);
@@ -207,18 +223,19 @@ impl<T: Number, P: Pool> Host<T, P> {
                 self.buffers.give(old);
             }
         }
-        self.held -= self.program.slice_bytes(value);
+        let rank = self.program.rank(self.program.values[value].stage);
+        self.held[rank] -= self.program.slice_bytes(value);
     }
 
-    /// Stores results: `owner[p]` says which of `results` processor p holds.
+    /// Stores results: `owner` says which of `results` each processor of the value's stage holds.
     fn store(&mut self, value: ValueId, results: Vec<Vec<T>>, owner: &[usize]) {
         let slices: Vec<Slice<T>> = results.into_iter().map(|r| Arc::new(Buffer(r))).collect();
-        let instance = self.instance(value);
-        for (place, &o) in self.slices[value][instance].iter_mut().zip(owner) {
-            *place = Some(Arc::clone(&slices[o]));
+        let program = Arc::clone(&self.program);
+        let places = &mut self.slices[value][program.instance(value, self.moment.micro)];
+        for (pnum, &o) in program.pnums(program.values[value].stage).zip(owner) {
+            places[pnum.0 as usize] = Some(Arc::clone(&slices[o]));
         }
-        self.held += self.program.slice_bytes(value);
-        self.peak = self.peak.max(self.held);
+        self.hold(value);
     }
 }
 
@@ -234,7 +251,9 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         let kernels = Arc::clone(&self.kernels);
         if let Some(output) = step.output() {
             let kernel = &kernels[index];
-            if step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some) {
+            if step.work == Work::Send {
+                self.hand_on(step.inputs[0], output, None);
+            } else if step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some) {
                 self.accumulate(step, output);
             } else if let Kernel::Matrices(plan) = kernel {
                 self.product(step, plan, output);
@@ -251,6 +270,12 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
+        if let CollectiveKind::Hop { sends, .. } = collective.kind {
+            for (input, output) in step.carried() {
+                self.hand_on(input, output, Some(sends));
+            }
+            return Ok(());
+        }
         for (k, (input, output)) in step.carried().enumerate() {
             self.exchange(collective, input, output, k == 0);
         }

@@ -14,12 +14,12 @@ use std::sync::Arc;
 const FEW: u64 = 1 << 15;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    /// Processors with the same inputs compute the same: which result each of them gets, and the
-    /// first processor of each result.
+    /// Processors with the same inputs compute the same: which result each of those at work gets,
+    /// and the first processor of each result.
     fn distinct(&self, step: &Step, by_position: bool) -> (Vec<usize>, Vec<usize>) {
         let mut seen: BTreeMap<(Vec<usize>, Vec<u64>), usize> = BTreeMap::new();
         let (mut owner, mut first) = (Vec::new(), Vec::new());
-        for pnum in self.program.mesh.pnums() {
+        for pnum in self.program.pnums(self.program.stage(step)) {
             let p = pnum.0 as usize;
             let address =
                 |v: &ValueId| self.at(*v)[p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());

@@ -3,7 +3,7 @@
 
 mod tensors;
 mod states;
-mod micro;
+pub mod micro;
 mod blocks;
 mod finish;
 
@@ -16,7 +16,7 @@ use crate::index::NodeId;
 use crate::spec::ast::{Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
 use blocks::Scopes;
-use micro::Cut;
+use micro::Cutting;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
@@ -36,12 +36,17 @@ pub struct Built {
     pub dim_spans: BTreeMap<String, Span>,
 }
 
-/// Builds the graph of a study.
-pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
+/// Builds the graph of a study: that of a micro-batch, where the batch is cut.
+pub fn build(spec: &Spec, cut: Option<&Cutting>, diagnostics: &mut Vec<Diagnostic>) -> Built {
     let mut builder = Builder::new(diagnostics);
+    builder.cut = cut.cloned();
+    if let Some(cut) = cut {
+        builder.built.graph.stage_of_layer.clone_from(&cut.stage_of_layer);
+    }
     let found_train = builder.statements(spec);
     builder.report_unlisted();
     builder.built.graph.sources_follow_their_readers();
+    builder.remat_stages();
     // Where lines could not be read, they may well hold the model.
     if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
         builder.diagnostics.push(
@@ -84,8 +89,8 @@ struct Builder<'d> {
     prefix: String,
     /// How many blocks are open.
     depth: usize,
-    /// Into how many micro-batches the batch is cut.
-    cut: Option<Cut>,
+    /// How the batch and the layers are cut, if they are.
+    cut: Option<Cutting>,
 }
 
 impl<'d> Builder<'d> {
@@ -172,7 +177,6 @@ impl<'d> Builder<'d> {
             }
             _ => {}
         }
-        self.cut = Cut::of(spec);
         for item in &spec.items {
             let Stmt::Dims(pairs) = &item.stmt else { continue };
             for pair in pairs {
