@@ -8,7 +8,7 @@ use crate::draw;
 use crate::pick::{self, Lit};
 use crate::state::Studio;
 use crate::theme::Screen;
-use leptos::html::Canvas;
+use leptos::html::{Canvas, Span};
 use leptos::prelude::*;
 use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::palette::{DARK, LIGHT};
@@ -34,7 +34,8 @@ pub fn Picture(
     let screen = expect_context::<Screen>();
     let canvas = NodeRef::<Canvas>::new();
     let room = RwSignal::new(None::<f64>);
-    watch_room(canvas, scene, room);
+    let sensor = NodeRef::<Span>::new();
+    watch_room(sensor, room);
     Effect::new(move |_| {
         let Some(canvas) = canvas.get() else { return };
         let theme = if screen.dark.get() { &DARK } else { &LIGHT };
@@ -80,6 +81,7 @@ pub fn Picture(
     };
     view! {
         <div class="picture">
+            <span class="room" node_ref=sensor></span>
             <canvas
                 class="scene"
                 role="img"
@@ -106,24 +108,23 @@ pub fn Picture(
     }
 }
 
-/// Follows how wide the canvas is where that is less than its scene wants.
-fn watch_room(canvas: NodeRef<Canvas>, scene: Memo<Drawn>, room: RwSignal<Option<f64>>) {
+/// Follows how wide a picture can be. The sensor is as wide as that and has no height, so that it
+/// does not change when the picture does.
+fn watch_room(sensor: NodeRef<Span>, room: RwSignal<Option<f64>>) {
     let note = move |entries: js_sys::Array| {
         let last: ResizeObserverEntry = entries.get(entries.length() - 1).unchecked_into();
-        let width = last.content_rect().width();
-        let wanted = scene.with_untracked(|s| s.as_ref().map_or(0.0, |s| s.width));
-        let found = (width < wanted - 0.5).then_some(width);
+        let width = Some(last.content_rect().width());
         // what is not shown has no width
-        if width > 0.0 && room.get_untracked() != found {
-            room.set(found);
+        if width > Some(0.0) && room.get_untracked() != width {
+            room.set(width);
         }
     };
     let note = Closure::<dyn FnMut(js_sys::Array)>::new(note).into_js_value();
     let Ok(observer) = ResizeObserver::new(note.unchecked_ref()) else { return };
     let observer = StoredValue::new_local(observer);
     Effect::new(move |_| {
-        if let Some(canvas) = canvas.get() {
-            observer.with_value(|o| o.observe(&canvas));
+        if let Some(sensor) = sensor.get() {
+            observer.with_value(|o| o.observe(&sensor));
         }
     });
     on_cleanup(move || {
