@@ -45,11 +45,12 @@ pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, s
     // fails only for numbers that are none
     drop(context.set_transform(scale, 0.0, 0.0, scale, 0.0, 0.0));
     context.clear_rect(0.0, 0.0, scene.width + 1.0, scene.height + 1.0);
-    context.set_line_join("round");
-    // a canvas that kept its size also keeps the dash of before
+    // a canvas that kept its size also keeps what was set on it before
     let mut brush =
-        Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0 };
-    scene.marks.iter().for_each(|mark| brush.mark(mark));
+        Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0, align: "" };
+    // no form lies on a text, so all of one kind come together, and their ink is set once
+    scene.marks.iter().for_each(|mark| brush.form(mark));
+    scene.marks.iter().for_each(|mark| brush.text(mark));
 }
 
 /// The scale, or the largest one that a canvas has room for.
@@ -66,44 +67,59 @@ struct Brush {
     width: f64,
     dash: &'static str,
     font: f64,
+    align: &'static str,
 }
 
 /// Colour of the inside; colour and width of the outline.
 type Look = (Option<&'static str>, Option<(&'static str, f64)>);
 
 impl Brush {
-    fn mark(&mut self, mark: &Mark) {
+    fn form(&mut self, mark: &Mark) {
         let tone = mark.tone;
         match &mark.form {
-            Form::Text { x, y, size, align, text } => {
-                self.text((*x, y + MIDDLE * size), *size, *align, tone, text);
-            }
+            Form::Text { .. } => {}
             Form::Line(points) => {
                 let (colour, width) = self.line_look(tone);
                 self.pen(colour, width, dash(tone));
                 self.trace(points);
+                // a curve has sharp turns, which a mitre would lengthen
+                self.context.set_line_join("round");
                 self.context.stroke();
+                self.context.set_line_join("miter");
             }
             Form::Polygon(points) => {
                 self.trace(points);
                 self.context.close_path();
-                self.face(tone, points);
+                self.face(tone);
+                self.hatch(tone, points);
             }
-            Form::Rect { x, y, width, height, radius } => {
-                self.context.begin_path();
-                if *radius > 0.0 {
-                    self.rounded((*x, *y), (*width, *height), *radius);
-                } else {
-                    self.context.rect(*x, *y, *width, *height);
-                }
+            Form::Rect { x, y, width, height, radius } if *radius > 0.0 => {
+                self.rounded((*x, *y), (*width, *height), *radius);
+                self.face(tone);
+            }
+            Form::Rect { x, y, width, height, .. } => {
+                self.rect(tone, (*x, *y), (*width, *height));
                 let (right, bottom) = (x + width, y + height);
-                self.face(tone, &[(*x, *y), (right, *y), (right, bottom), (*x, bottom)]);
+                self.hatch(tone, &[(*x, *y), (right, *y), (right, bottom), (*x, bottom)]);
             }
         }
     }
 
-    /// Fills and outlines the path, whose corners are given.
-    fn face(&mut self, tone: Tone, corners: &[Point]) {
+    /// A rectangle with sharp corners: several times as fast as a path.
+    fn rect(&mut self, tone: Tone, (x, y): Point, (width, height): Point) {
+        let (inside, outline) = self.look(tone);
+        if let Some(colour) = inside {
+            self.ink(colour);
+            self.context.fill_rect(x, y, width, height);
+        }
+        if let Some((colour, thickness)) = outline {
+            self.pen(colour, thickness, "");
+            self.context.stroke_rect(x, y, width, height);
+        }
+    }
+
+    /// Fills and outlines the path.
+    fn face(&mut self, tone: Tone) {
         let (inside, outline) = self.look(tone);
         if let Some(colour) = inside {
             self.ink(colour);
@@ -113,38 +129,44 @@ impl Brush {
             self.pen(colour, width, "");
             self.context.stroke();
         }
-        if let Tone::Partial(hue) = tone {
-            let line = self.hue(hue).line;
-            self.context.begin_path();
-            for [from, to] in hatch(corners) {
-                self.context.move_to(from.0, from.1);
-                self.context.line_to(to.0, to.1);
-            }
-            self.pen(line, HATCH.1, "");
-            self.context.set_global_alpha(0.45);
-            self.context.stroke();
-            self.context.set_global_alpha(1.0);
-        }
     }
 
-    fn text(&mut self, at: Point, size: f64, align: Align, tone: Tone, text: &str) {
-        let colour = match tone {
+    /// The lines over a face whose values are partial.
+    fn hatch(&mut self, tone: Tone, corners: &[Point]) {
+        let Tone::Partial(hue) = tone else { return };
+        self.context.begin_path();
+        for [from, to] in hatch(corners) {
+            self.context.move_to(from.0, from.1);
+            self.context.line_to(to.0, to.1);
+        }
+        self.pen(self.hue(hue).line, HATCH.1, "");
+        self.context.set_global_alpha(0.45);
+        self.context.stroke();
+        self.context.set_global_alpha(1.0);
+    }
+
+    fn text(&mut self, mark: &Mark) {
+        let Form::Text { x, y, size, align, text } = &mark.form else { return };
+        self.ink(match mark.tone {
             Tone::Note | Tone::Elided => self.theme.note,
             Tone::Series(hue) => self.hue(hue).line,
             _ => self.theme.ink,
-        };
-        self.ink(colour);
+        });
         if (self.font - size).abs() > f64::EPSILON {
-            self.font = size;
+            self.font = *size;
             self.context.set_font(&format!("{size}px {FONT}"));
         }
-        self.context.set_text_align(match align {
+        let align = match align {
             Align::Start => "left",
             Align::Middle => "center",
             Align::End => "right",
-        });
+        };
+        if self.align != align {
+            self.align = align;
+            self.context.set_text_align(align);
+        }
         // fails only for numbers that are none
-        drop(self.context.fill_text(text, at.0, at.1));
+        drop(self.context.fill_text(text, *x, y + MIDDLE * size));
     }
 
     fn hue(&self, hue: u8) -> Hue {
@@ -219,6 +241,7 @@ impl Brush {
 
     fn rounded(&self, (x, y): Point, (width, height): Point, radius: f64) {
         let r = radius.min(width / 2.0).min(height / 2.0);
+        self.context.begin_path();
         let (right, bottom) = (x + width, y + height);
         let corners = [(right, y), (right, bottom), (x, bottom), (x, y)];
         self.context.move_to(x + r, y);
