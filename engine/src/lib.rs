@@ -18,4 +18,5 @@ pub mod cost;
 pub mod picture;
 pub mod study;
 pub mod session;
+pub mod decode;
 pub mod examples;

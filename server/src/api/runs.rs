@@ -65,7 +65,7 @@ fn add(state: &State, request: &RunRequest) -> Result<Run, Problem> {
     }
     let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
     let run = state.store().add_run(&NewRun {
-        data: ready.table.as_ref().map(crate::data::catalog::Found::pinned),
+        data: ready.data.as_ref().map(crate::data::catalog::Found::pinned),
         text,
         steps,
         threads,

@@ -50,7 +50,7 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
     })?;
     let job = Job {
         study: &ready.study,
-        table: ready.table.as_ref().map(|found| &*found.table),
+        data: ready.data.as_ref().map(|found| &*found.data),
         steps: run.steps,
         threads: run.threads as usize,
         check: false,

@@ -2,7 +2,7 @@
 //! that drives the engine's sessions and holds the clock.
 
 use crate::convert;
-use meshwork_engine::data::Table;
+use meshwork_engine::data::Data;
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
@@ -22,8 +22,8 @@ const VALIDATIONS: u64 = 20;
 pub struct Job<'a> {
     /// The study, without errors.
     pub study: &'a Study,
-    /// Its table, if it trains on one.
-    pub table: Option<&'a Table>,
+    /// Its data, if it is not made up.
+    pub data: Option<&'a Data>,
     /// Steps to take.
     pub steps: u64,
     /// Threads that carry the processors.
@@ -84,9 +84,9 @@ pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), NotRun> 
             job.threads
         ))
     })?;
-    let session = Session::keeping(job.study, job.table, pool, job.print)?;
+    let session = Session::keeping(job.study, job.data, pool, job.print)?;
     let proof = if job.check {
-        Some(Session::keeping(&job.study.alone(), job.table, Alone, job.print)?)
+        Some(Session::keeping(&job.study.alone(), job.data, Alone, job.print)?)
     } else {
         None
     };
@@ -131,7 +131,7 @@ impl<P: Pool> Run<'_, P> {
             if (done.is_multiple_of(every) || done == self.job.steps)
                 && let Some(v) = self.session.validate().filter(|v| v.loss.is_finite())
             {
-                listener.say(convert::validation(done, &v))?;
+                listener.say(convert::validation(done, &v, None))?;
             }
         }
         for name in self.job.print {

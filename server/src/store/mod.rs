@@ -1,4 +1,4 @@
-//! What must outlive the process: stored studies, runs with their events, uploaded tables; one
+//! What must outlive the process: stored studies, runs with their events, uploaded data; one
 //! SQLite file in the data folder.
 //!
 //! A run is a row before it is acknowledged. Every change is one transaction, so that a process
@@ -11,6 +11,7 @@ pub mod runs;
 pub mod events;
 pub mod studies;
 pub mod tables;
+pub mod texts;
 pub mod unwritten;
 
 use rusqlite::{Connection, ErrorCode};
