@@ -32,6 +32,7 @@ pub fn app(state: State) -> Router {
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::get, runs::remove))
         .routes(routes!(runs::cancel))
+        .routes(routes!(runs::sample))
         .routes(routes!(events::stream))
         .routes(routes!(events::list))
         .routes(routes!(data::list))

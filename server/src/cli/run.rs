@@ -7,14 +7,17 @@ use crate::data::catalog::Found;
 use crate::data::hash::data_hash;
 use crate::data::{Data, read, text};
 use crate::jobs::prepare::{NotReady, Ready, Source, Wishes, prepare};
+use crate::jobs::sample;
 use crate::jobs::train::{Job, NotRun, steps, train};
 use crate::picture::unknown;
 use clap::ValueEnum;
 use meshwork_engine::data::text::Text;
 use meshwork_engine::data::vocabulary::Vocabulary;
 use meshwork_engine::data::wiring::Wiring;
+use meshwork_engine::decode::Wish;
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::study::Study;
+use meshwork_wire::api::SampleRequest;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -50,9 +53,34 @@ pub(super) struct Args {
     /// What the target column is [default: numbers if all are, else classes]
     #[arg(long, requires = "data")]
     kind: Option<Kind>,
+    /// Let the trained model go on from this text, or translate it
+    #[arg(long, value_name = "PROMPT")]
+    sample: Option<String>,
+    #[command(flatten)]
+    writing: Writing,
     /// Refuse a run that would hold more than so many GiB
     #[arg(long, value_name = "GIB", default_value_t = 8)]
     memory: u32,
+}
+
+/// How a sample is written.
+#[derive(Debug, clap::Args)]
+struct Writing {
+    /// Write so many tokens [default: 100]
+    #[arg(long, value_name = "N", requires = "sample")]
+    tokens: Option<u64>,
+    /// Below 1 likely tokens become likelier; at 0 the likeliest is written [default: 1]
+    #[arg(long, value_name = "T", requires = "sample")]
+    temperature: Option<f64>,
+    /// Draw from so many of the likeliest tokens [default: all]
+    #[arg(long, value_name = "K", requires = "sample")]
+    top_k: Option<u64>,
+    /// Draw another text [default: 0]
+    #[arg(long, value_name = "N", requires = "sample")]
+    sample_seed: Option<u64>,
+    /// Keep so many translations in mind at each token [default: 1]
+    #[arg(long, value_name = "N", requires = "sample")]
+    beam: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -87,6 +115,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     go(args, &text, &ready)
 }
 
+/// How the trained model is to write, if it is.
+fn wish(args: &Args) -> Result<Option<(&str, Wish)>, Failure> {
+    let Some(prompt) = &args.sample else { return Ok(None) };
+    let Writing { tokens, temperature, top_k, sample_seed, beam } = args.writing;
+    let prompt_only = SampleRequest { prompt: prompt.clone(), ..SampleRequest::default() };
+    let request =
+        SampleRequest { tokens, temperature, top_k, seed: sample_seed, beam, ..prompt_only };
+    let wish = sample::wish(&request).map_err(Failure::Misuse)?;
+    Ok(Some((prompt, wish)))
+}
+
 fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
     let steps = steps(&ready.study, args.steps);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -97,6 +136,7 @@ fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
         threads: args.threads.map_or(cores, usize::from),
         check: args.check,
         print: &args.print,
+        sample: wish(args)?,
     };
     let mut printer = Printer::new(args.json, steps);
     if !args.json {
