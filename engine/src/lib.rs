@@ -22,4 +22,5 @@ pub mod export;
 pub mod staging;
 pub mod study;
 pub mod session;
+pub mod decode;
 pub mod examples;

@@ -5,7 +5,9 @@
 
 use crate::cost::symbolic::Formulas;
 use crate::cost::tally::{Moved, Tally, Totals};
-use crate::data::wiring::{self, Wiring};
+use crate::data::fits;
+use crate::data::places;
+use crate::data::wiring::Wiring;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::Built;
@@ -108,8 +110,13 @@ impl Study {
         let around = Surroundings { spec: &spec, mesh: &mesh, rules: &rules, places: &places };
         let Laid { built, layouts, pipe, lowered } = around.lay(&mut diagnostics);
         if built.train.data.is_some() && !diagnostics.iter().any(Diagnostic::is_error) {
-            let unfit = Wiring::new(&built.graph, &data_places(&spec, &built)).err();
-            diagnostics.extend(unfit);
+            let places = data_places(&spec, &built);
+            let is_teacher = built.train.data.as_deref() == Some("teacher");
+            diagnostics.extend(match Wiring::new(&built.graph, &places) {
+                Ok(wiring) if is_teacher => fits::no_source(&wiring, &places),
+                Ok(_) => None,
+                Err(unfit) => Some(unfit),
+            });
         }
         edit::fit(text, &mut diagnostics[of_text..]);
         diagnostics.sort_by_key(|d| d.span);
@@ -337,7 +344,7 @@ impl Study {
     }
 
     /// Where the study speaks of its data.
-    pub fn data_places(&self) -> wiring::Places<'_> {
+    pub fn data_places(&self) -> places::Places<'_> {
         data_places(&self.spec, &self.built)
     }
 
@@ -349,9 +356,9 @@ impl Study {
     }
 }
 
-fn data_places<'a>(spec: &Spec, built: &'a Built) -> wiring::Places<'a> {
+fn data_places<'a>(spec: &Spec, built: &'a Built) -> places::Places<'a> {
     let mut places =
-        wiring::Places { name: Span::default(), option: None, sizes: &built.dim_spans };
+        places::Places { name: Span::default(), option: None, sizes: &built.dim_spans };
     for item in &spec.items {
         let Stmt::Train(options) = &item.stmt else { continue };
         places.name = item.span;

@@ -13,6 +13,8 @@ mod driver;
 
 mod attention;
 mod data;
+mod text;
+mod bleu;
 mod equality;
 mod experts;
 mod golden;
