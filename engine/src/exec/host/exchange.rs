@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::work::chunks;
+use crate::exec::buffers::Buffer;
 use crate::exec::kernel::TASK;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
@@ -32,7 +33,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let slices = members.iter().map(|&p| self.slices[input][p].as_ref());
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
-            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.0.len());
+            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.len());
             self.count(collective, members.len() as u64, elements as u64);
             for (m, &p) in members.iter().enumerate() {
                 let me = if collective.result_is_shared() { 0 } else { m };
@@ -45,14 +46,11 @@ impl<T: Number, P: Pool> Host<T, P> {
             }
         }
         let length = program.slice_elements(output) as usize;
-        let mut results: Vec<Vec<T>> = wanted.iter().map(|_| self.buffers.take(length)).collect();
+        let mut results: Vec<Buffer<T>> =
+            wanted.iter().map(|_| self.buffers.take(length)).collect();
         let slices: Vec<Vec<&[T]>> = wanted
             .iter()
-            .map(|(members, _)| {
-                let slice =
-                    |&p: &usize| self.slices[input][p].as_ref().map_or(&[][..], |s| &s.0[..]);
-                members.iter().map(slice).collect()
-            })
+            .map(|(members, _)| members.iter().map(|&p| self.held(input, p)).collect())
             .collect();
         let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
         self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {

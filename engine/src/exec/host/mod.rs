@@ -13,6 +13,7 @@ use crate::exec::elementwise::Moment;
 use crate::exec::kernel::Kernel;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
+use crate::exec::sweep::{Role, Sweep, sweeps};
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
@@ -44,32 +45,42 @@ impl Traffic {
 #[derive(Debug)]
 pub struct Host<T, P> {
     program: Arc<Program>,
-    kernels: Arc<[Kernel]>,
+    plan: Arc<Plan>,
     slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
     buffers: Buffers<T>,
     pool: P,
     moment: Moment,
     counted: Traffic,
-    held: u64,
+    held_bytes: u64,
     peak: u64,
+}
+
+/// How the steps of the Program are done.
+#[derive(Debug)]
+struct Plan {
+    kernels: Vec<Kernel>,
+    sweeps: Vec<Sweep>,
+    roles: Vec<Role>,
 }
 
 impl<T: Number, P: Pool> Host<T, P> {
     /// A host for a Program; its sources hold nothing yet.
     pub fn new(program: Arc<Program>, pool: P) -> Self {
-        let kernels = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
+        let kernels: Vec<Kernel> = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
+        let (sweeps, roles) = sweeps(&program, &kernels);
+        let plan = Arc::new(Plan { kernels, sweeps, roles });
         let processors = program.mesh.processors() as usize;
         let slices = program.values.iter().map(|_| vec![None; processors]).collect();
         let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
         Self {
             program,
-            kernels,
+            plan,
             slices,
             buffers: Buffers::new(),
             pool,
             moment: Moment { step: 0, training: true },
             counted: Traffic::default(),
-            held,
+            held_bytes: held,
             peak: held,
         }
     }
@@ -109,7 +120,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 for (i, o) in out.iter_mut().enumerate() {
                     *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
                 }
-                Arc::new(Buffer(out))
+                Arc::new(out)
             });
             let place = &mut self.slices[source][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
@@ -125,7 +136,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
         let loss = self.slices[program.loss?].first()?.as_ref()?;
-        loss.0.first().map(|x| x.to_f64())
+        loss.first().map(|x| x.to_f64())
     }
 
     /// Runs the forward pass without counting it as a step or as traffic of training.
@@ -147,7 +158,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 }
             }
         }
-        self.held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+        self.held_bytes = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
     }
 
     /// The whole tensor that a value holds, row-major; partial values are combined.
@@ -164,7 +175,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             }
             let slice = self.slices[value][pnum.0 as usize].as_ref()?;
             let begin = v.layout.slice_begin(&v.shape, mesh, pnum);
-            for (i, x) in slice.0.iter().enumerate() {
+            for (i, x) in slice.iter().enumerate() {
                 let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
                 let x = x.to_f64();
                 *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
@@ -180,17 +191,35 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// A processor's slice of a value.
     pub fn slice(&self, value: ValueId, pnum: Pnum) -> Option<&[T]> {
-        self.slices[value].get(pnum.0 as usize)?.as_ref().map(|s| &s.0[..])
+        self.slices[value].get(pnum.0 as usize)?.as_deref().map(|s| &s[..])
+    }
+
+    /// What a processor holds of a value; nothing of one that was never stored.
+    fn held(&self, value: ValueId, p: usize) -> &[T] {
+        self.slices[value][p].as_deref().map_or(&[], |slice| &slice[..])
     }
 
     /// Stores results: `owner[p]` says which of `results` processor p holds.
-    fn store(&mut self, value: ValueId, results: Vec<Vec<T>>, owner: &[usize]) {
-        let slices: Vec<Slice<T>> = results.into_iter().map(|r| Arc::new(Buffer(r))).collect();
+    fn store(&mut self, value: ValueId, results: Vec<Buffer<T>>, owner: &[usize]) {
+        let slices: Vec<Slice<T>> = results.into_iter().map(Arc::new).collect();
         for (place, &o) in self.slices[value].iter_mut().zip(owner) {
             *place = Some(Arc::clone(&slices[o]));
         }
-        self.held += self.program.slice_bytes(value);
-        self.peak = self.peak.max(self.held);
+    }
+
+    /// Counts what every processor holds more, as the Program says.
+    fn count_held(&mut self, value: ValueId) {
+        self.held_bytes += self.program.slice_bytes(value);
+        self.peak = self.peak.max(self.held_bytes);
+    }
+
+    /// Does a step by itself.
+    fn alone(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
+        match (kernel, &step.inputs[..]) {
+            (Kernel::Matrices(plan), _) => self.product(step, plan, output),
+            (Kernel::Copy, &[input]) => self.share(input, output),
+            _ => self.local(step, output, kernel),
+        }
     }
 }
 
@@ -198,15 +227,23 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     type Error = Infallible;
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
-        let kernels = Arc::clone(&self.kernels);
-        if let Some(output) = step.output {
-            let kernel = &kernels[index];
-            if let Kernel::Matrices(plan) = kernel {
-                self.product(step, plan, output);
-            } else {
-                self.local(step, output, kernel);
+        let (plan, program) = (Arc::clone(&self.plan), Arc::clone(&self.program));
+        let Some(output) = step.output else { return Ok(()) };
+        match plan.roles[index] {
+            Role::Alone => self.alone(step, output, &plan.kernels[index]),
+            Role::First(sweep) => {
+                let sweep = &plan.sweeps[sweep];
+                for &before in &sweep.before {
+                    let step = &program.steps[before];
+                    if let Some(output) = step.output {
+                        self.alone(step, output, &plan.kernels[before]);
+                    }
+                }
+                self.sweep(sweep, &plan.kernels);
             }
+            Role::Done => {}
         }
+        self.count_held(output);
         Ok(())
     }
 
@@ -218,6 +255,7 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     ) -> Result<(), Infallible> {
         if let Some(output) = step.output {
             self.exchange(step, collective, output);
+            self.count_held(output);
         }
         Ok(())
     }
@@ -238,7 +276,7 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
                 self.buffers.give(old);
             }
         }
-        self.held -= self.program.slice_bytes(value);
+        self.held_bytes -= self.program.slice_bytes(value);
         Ok(())
     }
 }
