@@ -205,7 +205,7 @@ macro_rules! codes {
 
 codes! {
     // text
-    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, block, end, train, or assigns a tensor: `h = relu(x)`.";
+    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, state, block, end, train, or assigns a tensor: `h = relu(x)`.";
     Syntax "syntax" "The line cannot be read. Pairs are `name:value`, lists of tensors are separated by commas, and an expression uses + - * /, calls and parentheses.";
     BadNumber "bad-number" "A size is a whole number of at least 1; other options take a number such as `0.001`.";
     Duplicate "duplicate" "A name is defined once. Mesh dimensions, tensor dimensions, tensors and options must differ within their kind.";
@@ -217,12 +217,14 @@ codes! {
     BadLink "bad-link" "A link holds the study after `#1=`: base64url of the deflated text. It was cut short or altered.";
     // model
     UnknownPreset "unknown-preset" "`model NAME` takes the name of a preset: `two_layer` or `mlp`.";
-    UnknownName "unknown-name" "A tensor is declared by `input` or `param`, or assigned, before it is used.";
+    UnknownName "unknown-name" "A tensor is declared by `input`, `param` or `state`, or assigned, before it is used.";
     UnknownDimension "unknown-dimension" "A tensor dimension gets its size from `dims`, for example `dims batch:8 io:4`.";
     UnknownFunction "unknown-function" "Expressions call the functions that the reference lists, for example `einsum`, `relu`, `mean`.";
     BadArguments "bad-arguments" "The function takes other arguments. The message shows its form.";
     ShapeMismatch "shape-mismatch" "The shapes do not go together: an assignment states other dimensions than its expression has, or a dimension is named that the tensor lacks.";
     NoLoss "no-loss" "Training minimises the tensor named `loss`, a single number. Assign it, for example `loss = mean(square(y - target))`.";
+    State "state" "`state seen[channels]` declares a tensor that goes from step to step, and `seen := 0.9 * seen + 0.1 * mean(x -> channels)` says, once, what it is from the next training step on. Parameters are trained and inputs are fed, so they take no `:=`.";
+    MicroBatches "micro-batches" "`micro_batches:4` takes the batch in four parts and applies the sum of their gradients once. That is the gradient of the whole batch where the loss is a mean or a sum over its rows; what combines rows otherwise, such as batch norm, does so within each part.";
     Unused "unused" "The name is declared and never used, so it has no effect.";
     // layout
     UnmatchedRule "unmatched-rule" "A layout rule `tensor_dimension:mesh_dimension` matches nothing: no tensor has that dimension, or the mesh has no such dimension. It has no effect.";

@@ -45,6 +45,23 @@ index_type! {
     ValueId(u32)
 }
 
+index_type! {
+    /// A body of the Program: a list of steps that is run as a whole.
+    BodyId(u32)
+}
+index_type! {
+    /// A place along the mesh dimension that a pipeline runs over, from 0.
+    Rank(u32)
+}
+index_type! {
+    /// A stage of a pipeline: one of the blocks of layers, in the order of the model.
+    Stage(u32)
+}
+index_type! {
+    /// A micro-batch of a pipeline, in the order of the batch.
+    MicroBatch(u32)
+}
+
 /// A vector that only its own index type opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdVec<I, T> {

@@ -160,7 +160,7 @@ impl<P: Pool> Session<P> {
         }
         with_host!(&self.engine, host => {
             let value = host.program().of_node[id]?;
-            Some(Whole { shape: graph.shape(id).clone(), values: host.whole(value)? })
+            Some(Whole { shape: host.program().whole_shape(value), values: host.whole(value)? })
         })
     }
 
@@ -184,7 +184,7 @@ impl<P: Pool> Session<P> {
                 let loss = host.look()?;
                 let output = feed.wiring.prediction.and_then(|p| {
                     let value: ValueId = host.program().of_node[p]?;
-                    Some(feed.score(self.study.graph().shape(p), &host.whole(value)?, batch))
+                    Some(feed.score(&self.study.graph().whole_shape(p), &host.whole(value)?, batch))
                 });
                 (loss, output)
             });
@@ -219,7 +219,7 @@ pub fn bytes_needed(
         one.saturating_mul(study.mesh().processors())
     });
     // What is looked at is put together, in numbers of 8 bytes, one tensor at a time.
-    let wholes = asked.into_iter().chain(prediction).map(|id| graph.shape(id).elements());
+    let wholes = asked.into_iter().chain(prediction).map(|id| graph.whole_shape(id).elements());
     let whole = wholes.max().unwrap_or(0).saturating_mul(8);
     let fed = wiring.map_or(0, |w| w.bytes(data));
     Ok(peak.saturating_add(whole).saturating_add(fed))

@@ -24,7 +24,7 @@ use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
 use crate::spmd::lower::lower;
 use crate::spmd::program::{Program, Work};
-use crate::spmd::{free, fuse, print};
+use crate::spmd::{combine, free, fuse, print};
 use std::collections::BTreeSet;
 
 /// A study, as far as its text allows.
@@ -82,7 +82,9 @@ pub struct CollectiveInfo {
     pub phase: Phase,
     /// Bytes of one processor's slice before it.
     pub slice_bytes: u64,
-    /// Bytes one processor sends.
+    /// How often a step executes it: once for each micro-batch, or once.
+    pub times: u64,
+    /// Bytes one processor sends in a step, all times together.
     pub sent_bytes_per_processor: f64,
     /// Why it is there.
     pub why: String,
@@ -145,6 +147,7 @@ impl Study {
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let mut program = self.lowered.clone()?;
         let keep: BTreeSet<ValueId> = keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        combine::combine(&mut program);
         fuse::fuse(&mut program, &keep);
         free::free(&mut program, &keep);
         Some(program)
@@ -233,7 +236,7 @@ impl Study {
         let first_values = self.first_values();
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
-            Op::Constant(_) | Op::StepNumber => n.is_named,
+            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => n.is_named,
             Op::Assign => false,
             Op::Index
             | Op::Elementwise(_)
@@ -248,6 +251,7 @@ impl Study {
             | Op::TopK { .. }
             | Op::Cumsum(..)
             | Op::Noise(..)
+            | Op::Accumulate
             | Op::StopGradient => n.phase != Phase::Update || n.is_named,
         });
         shown
@@ -307,6 +311,7 @@ impl Study {
                 dims: why.dims,
                 phase: step.phase,
                 slice_bytes: moved.slice_bytes,
+                times: moved.times,
                 sent_bytes_per_processor: moved.sent_bytes_per_processor,
                 why: why.text,
                 span: step.span,
@@ -403,7 +408,9 @@ fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, Layout
             | Stmt::Train(_)
             | Stmt::Input(_)
             | Stmt::Param(_)
+            | Stmt::State(_)
             | Stmt::Assign { .. }
+            | Stmt::Next { .. }
             | Stmt::Block { .. }
             | Stmt::End
             | Stmt::Pipeline(_)

@@ -5,11 +5,10 @@
 //! dimension. The terms are: for computation the einsums, for communication the slices that
 //! collectives carry (of a halo exchange: their borders), for memory the slices of all tensors.
 
-use crate::graph::op::Phase;
 use crate::index::ValueId;
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Program, Step, Work};
-use crate::spmd::run::{MeshImpl, run};
+use crate::spmd::run::{MeshImpl, walk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
@@ -51,7 +50,7 @@ impl Formulas {
             memory.add(slice(program, value));
         }
         let mut reader = Reader { program, computation, communication };
-        let Ok(()) = run(program, Phase::Update, &mut reader);
+        let Ok(()) = walk(program, &mut reader);
         let Reader { mut computation, mut communication, .. } = reader;
         computation.simplify();
         communication.simplify();
@@ -73,7 +72,7 @@ impl MeshImpl for Reader<'_> {
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
         if step.work == Work::Einsum {
-            let values = step.inputs.iter().chain(&step.output);
+            let values = step.inputs.iter().chain(&step.outputs);
             let union = |m: Monomial, &v: &ValueId| m.union(&slice(self.program, v));
             self.computation.add(values.fold(Monomial::default(), union));
         }
@@ -86,24 +85,25 @@ impl MeshImpl for Reader<'_> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
-        let input = step.inputs[0];
-        match collective.kind {
-            // Fields that lie as the slices do reach over their borders by a fixed number of
-            // positions, however long the dimension is.
-            CollectiveKind::Receive(axis, field) if field.step == field.local.cast_signed() => {
-                let mut border = slice(self.program, input);
-                border.dims.remove(&*self.program.values[input].shape.dim(axis).name);
-                for &axis in &collective.axes {
-                    border.mesh.remove(&*self.program.mesh.dim(axis).name);
+        for &input in &step.inputs {
+            let mut sent = slice(self.program, input);
+            match collective.kind {
+                // Fields that lie as the slices do reach over their borders by a fixed number of
+                // positions, however long the dimension is.
+                CollectiveKind::Receive(axis, field) if field.step == field.local.cast_signed() => {
+                    sent.dims.remove(&*self.program.values[input].shape.dim(axis).name);
+                    for &axis in &collective.axes {
+                        sent.mesh.remove(&*self.program.mesh.dim(axis).name);
+                    }
                 }
-                self.communication.add(border);
+                CollectiveKind::Allsplit(_) => continue,
+                CollectiveKind::Allreduce(_)
+                | CollectiveKind::Reducescatter(..)
+                | CollectiveKind::Allgather(_)
+                | CollectiveKind::Alltoall(..)
+                | CollectiveKind::Receive(..) => {}
             }
-            CollectiveKind::Allsplit(_) => {}
-            CollectiveKind::Allreduce(_)
-            | CollectiveKind::Reducescatter(..)
-            | CollectiveKind::Allgather(_)
-            | CollectiveKind::Alltoall(..)
-            | CollectiveKind::Receive(..) => self.communication.add(slice(self.program, input)),
+            self.communication.add(sent);
         }
         Ok(())
     }

@@ -6,8 +6,9 @@ use crate::exec::host::Traffic;
 use crate::graph::op::Phase;
 use crate::index::ValueId;
 use crate::spmd::collective::Collective;
-use crate::spmd::program::{Program, Step};
+use crate::spmd::program::{Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 /// Sums over one step, per processor unless said otherwise.
@@ -26,15 +27,17 @@ pub struct Totals {
 }
 
 /// What one collective step moves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Moved {
     /// Index of the step in the Program.
     pub step: usize,
-    /// Bytes of one processor's slice before it.
+    /// How often it is executed: once for each micro-batch, or once.
+    pub times: u64,
+    /// Bytes of one processor's slices before it.
     pub slice_bytes: u64,
-    /// Bytes one processor sends.
+    /// Bytes one processor sends, all times together.
     pub sent_bytes_per_processor: f64,
-    /// All processors together.
+    /// All processors and times together.
     pub traffic: Traffic,
 }
 
@@ -43,18 +46,19 @@ pub struct Moved {
 pub struct Tally {
     /// The sums.
     pub totals: Totals,
-    /// Every collective in order of execution.
+    /// Every collective in the order of its first execution.
     pub moved: Vec<Moved>,
-    /// Bytes one processor holds after each step of the Program.
+    /// Bytes one processor holds after each step that is executed.
     pub held_bytes: Vec<u64>,
 }
 
 impl Tally {
     /// The costs of a Program.
     pub fn of(program: &Program) -> Self {
-        let held =
-            program.sources.iter().map(|&s| program.slice_bytes(s)).fold(0, u64::saturating_add);
-        let mut counter = Counter { program, held, flops: 0.0, tally: Self::default() };
+        let held = program.source_bytes();
+        let (places, accumulated) = (BTreeMap::new(), BTreeSet::new());
+        let tally = Self::default();
+        let mut counter = Counter { program, held, flops: 0.0, places, accumulated, tally };
         counter.tally.totals.peak_bytes_per_processor = held;
         let Ok(()) = run(program, Phase::Update, &mut counter);
         let mut tally = counter.tally;
@@ -72,12 +76,16 @@ struct Counter<'p> {
     program: &'p Program,
     held: u64,
     flops: f64,
+    /// Where each collective stands in `moved`.
+    places: BTreeMap<usize, usize>,
+    /// What earlier micro-batches have added to.
+    accumulated: BTreeSet<ValueId>,
     tally: Tally,
 }
 
 impl Counter<'_> {
-    fn hold(&mut self, output: Option<ValueId>) {
-        if let Some(output) = output {
+    fn hold(&mut self, outputs: &[ValueId]) {
+        for &output in outputs {
             self.held = self.held.saturating_add(self.program.slice_bytes(output));
         }
         let peak = &mut self.tally.totals.peak_bytes_per_processor;
@@ -91,7 +99,9 @@ impl MeshImpl for Counter<'_> {
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
         self.flops += self.program.flops(step) as f64;
-        self.hold(step.output);
+        let is_there = step.work == Work::Accumulate
+            && step.outputs.iter().any(|&output| !self.accumulated.insert(output));
+        self.hold(if is_there { &[] } else { &step.outputs });
         Ok(())
     }
 
@@ -104,32 +114,38 @@ impl MeshImpl for Counter<'_> {
         let mesh = &self.program.mesh;
         let n = mesh.group_size(&collective.axes);
         let groups = mesh.processors() / n;
-        let elements = self.program.slice_elements(step.inputs[0]);
-        let sent = collective.sent_by_group(n, elements) * self.program.dtype.bytes();
+        let elements = step.inputs.iter().map(|&v| self.program.slice_elements(v));
+        let sent: u64 = elements.clone().map(|e| collective.sent_by_group(n, e)).sum();
+        let sent = sent * self.program.dtype.bytes();
         let traffic =
             Traffic { messages: collective.messages_of_group(n) * groups, bytes: sent * groups };
         let per_processor = sent as f64 / n as f64;
-        self.tally.moved.push(Moved {
-            step: index,
-            slice_bytes: elements * self.program.dtype.bytes(),
-            sent_bytes_per_processor: per_processor,
-            traffic,
-        });
+        let next = self.tally.moved.len();
+        let place = *self.places.entry(index).or_insert(next);
+        if place == next {
+            let slice_bytes = elements.sum::<u64>() * self.program.dtype.bytes();
+            self.tally.moved.push(Moved { step: index, slice_bytes, ..Moved::default() });
+        }
+        let moved = &mut self.tally.moved[place];
+        moved.times += 1;
+        moved.sent_bytes_per_processor += per_processor;
+        moved.traffic.messages += traffic.messages;
+        moved.traffic.bytes += traffic.bytes;
         self.tally.totals.sent_bytes_per_processor += per_processor;
         self.tally.totals.messages += traffic.messages;
         self.tally.totals.bytes += traffic.bytes;
-        self.hold(step.output);
+        self.hold(&step.outputs);
         Ok(())
     }
 
     fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        self.hold(None);
+        self.hold(&[]);
         Ok(())
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
         self.held = self.held.saturating_sub(self.program.slice_bytes(value));
-        self.hold(None);
+        self.hold(&[]);
         Ok(())
     }
 }

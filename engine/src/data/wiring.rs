@@ -82,7 +82,7 @@ impl Wiring {
             let advice = "Declare both: `input x[batch io], target[batch io]`.";
             places.or_no_data(places.fault(message).hint(Hint::new(advice)))
         })?;
-        let (x, t) = (graph.shape(features), graph.shape(target));
+        let (x, t) = (&graph.whole_shape(features), &graph.whole_shape(target));
         let batch = x.dims().iter().find(|d| t.has(&d.name)).cloned().ok_or_else(|| {
             let names = (&graph.node(features).name, &graph.node(target).name);
             let message = format!(

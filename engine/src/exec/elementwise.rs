@@ -25,12 +25,16 @@ pub struct TapePlan {
 }
 
 /// When a step is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     /// The training step, from 1.
     pub step: u64,
     /// Whether a run trains, rather than looks at what it has learnt.
     pub training: bool,
+    /// The micro-batch.
+    pub micro: u64,
+    /// Its share of the mini-batch's rows.
+    pub share: f64,
 }
 
 impl TapePlan {
@@ -118,6 +122,8 @@ impl TapePlan {
                             target.fill(T::from_f64(x));
                         }
                     }
+                    Instr::Training => target.fill(T::from_f64(f64::from(moment.training))),
+                    Instr::Share => target.fill(T::from_f64(moment.share)),
                     Instr::StepNumber => target.fill(T::from_f64(moment.step as f64)),
                     Instr::Index(axis) => {
                         let (size, stride) = self.axes[usize::from(axis)];

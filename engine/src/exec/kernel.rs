@@ -57,7 +57,7 @@ pub struct Place {
 impl Kernel {
     /// The kernel of a step.
     pub fn new(program: &Program, step: &Step) -> Self {
-        let Some(output) = step.output else { return Self::Copy };
+        let Some(output) = step.output() else { return Self::Copy };
         let local = |v: ValueId| Local::new(&program.values[v].shape, &program.slice_sizes(v));
         let sizes = |v: ValueId| program.slice_sizes(v);
         let out = local(output);
@@ -75,7 +75,7 @@ impl Kernel {
             }
             (Work::Tape(tape), _) => {
                 let inputs: Vec<Local> = step.inputs.iter().map(|&v| local(v)).collect();
-                Self::Tape(TapePlan::new(tape, &inputs, &out, &program.values[output].shape))
+                Self::Tape(TapePlan::new(tape, &inputs, &out, &program.whole_shape(output)))
             }
             (Work::Window(frame), Some(x)) => {
                 Self::Window(WindowPlan::new(*frame, &sizes(x), &sizes(output)))
@@ -109,6 +109,7 @@ impl Kernel {
                 | Work::Collective(_)
                 | Work::Assign
                 | Work::Free
+                | Work::Accumulate
                 | Work::Einsum
                 | Work::Reduce(_)
                 | Work::Window(_)
@@ -155,11 +156,14 @@ impl Kernel {
     }
 
     /// Where a processor stands, as far as the kernel asks.
-    pub fn place(&self, program: &Program, step: &Step, output: ValueId, pnum: Pnum) -> Place {
-        let begin = |v: ValueId| {
-            let value = &program.values[v];
-            value.layout.slice_begin(&value.shape, &program.mesh, pnum)
-        };
+    pub fn place(
+        &self,
+        program: &Program,
+        step: &Step,
+        output: ValueId,
+        (pnum, micro): (Pnum, u64),
+    ) -> Place {
+        let begin = |v: ValueId| program.slice_begin(v, pnum, micro);
         let first = match self {
             Self::Gather(_, axis) => begin(step.inputs[0])[*axis],
             Self::Scatter(_, axis) => begin(output)[*axis],

@@ -247,7 +247,7 @@ impl<'p> Finder<'p> {
             assigned: program.values.iter().map(|_| None).collect(),
         };
         for (i, step) in program.steps.iter().enumerate() {
-            if let Some(output) = step.output {
+            for &output in &step.outputs {
                 finder.maker[output] = Some(i);
             }
             match (&step.work, &step.inputs[..]) {
@@ -271,7 +271,7 @@ impl<'p> Finder<'p> {
     /// What a step makes, if it makes each row of it from rows.
     fn makes_rows(&self, i: usize) -> Option<ValueId> {
         let step = &self.program.steps[i];
-        let output = step.output.filter(|_| self.roles[i] == Role::Alone)?;
+        let output = step.output().filter(|_| self.roles[i] == Role::Alone)?;
         let ok = match &self.kernels[i] {
             Kernel::Tape(_) => true,
             Kernel::Reduce(_) | Kernel::Sums(_) => {
@@ -296,7 +296,8 @@ impl<'p> Finder<'p> {
         let mut draft = Draft { before: Vec::new(), members: vec![first], rows };
         let mut last = first;
         for (i, step) in self.program.steps.iter().enumerate().skip(first + 1) {
-            if step.phase != self.program.steps[first].phase || i > last + REACH {
+            let Step { phase, body, .. } = self.program.steps[first];
+            if (step.phase, step.body) != (phase, body) || i > last + REACH {
                 break;
             }
             if self.joins(&mut draft, i).is_some() {
@@ -317,9 +318,9 @@ impl<'p> Finder<'p> {
         let inputs = &self.program.steps[i].inputs;
         let reads = |m: &usize| self.program.steps[*m].inputs.iter().any(|v| inputs.contains(v));
         let makes =
-            |m: &usize| self.program.steps[*m].output.is_some_and(|made| inputs.contains(&made));
+            |m: &usize| self.program.steps[*m].output().is_some_and(|made| inputs.contains(&made));
         let is_kin = draft.members.iter().any(|m| reads(m) || makes(m));
-        let fits = draft.members.iter().filter_map(|&m| self.program.steps[m].output);
+        let fits = draft.members.iter().filter_map(|&m| self.program.steps[m].output());
         let fits = fits.chain([output]).all(|value| {
             let elements = self.program.slice_elements(value) as usize;
             elements <= WIDEST * rows && (rows >= FEWEST_ROWS || elements <= TASK)
@@ -357,7 +358,8 @@ impl<'p> Finder<'p> {
         let is_small = self.roles[maker] == Role::Alone
             && matches!(self.kernels[maker], Kernel::Tape(_))
             && self.program.slice_elements(value) == 1
-            && step.phase == self.program.steps[first].phase;
+            && step.phase == self.program.steps[first].phase
+            && step.body == self.program.steps[first].body;
         if !is_small || step.inputs.iter().any(|v| self.is_made_by(draft, *v)) {
             return None;
         }
@@ -379,7 +381,7 @@ impl<'p> Finder<'p> {
         let mut made: Vec<Member> = Vec::new();
         for &m in &members {
             let step = &self.program.steps[m];
-            let Some(value) = step.output else { continue };
+            let Some(value) = step.output() else { continue };
             let operand = |&input: &ValueId| {
                 if let Some(k) = made.iter().position(|other| other.value == input) {
                     return Operand::Made(k);

@@ -3,15 +3,18 @@
 //! For every node from the loss back, the gradient of the loss by its result is known (the sum of
 //! what its users contribute, named `grad/NAME`); `contribution` turns it into the gradient by
 //! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
+//! What does not vary from micro-batch to micro-batch has its gradient accumulated over them.
 
+use super::micro::Varying;
 use super::op::{Element, Op, Phase, Reduction, Role, Running};
 use super::remat::Remat;
 use super::{Context, Graph};
 use crate::index::{Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
 
-/// Appends the gradients of `loss` by all parameters; fills `graph.gradients` in node order.
-pub fn differentiate(graph: &mut Graph, loss: NodeId) {
+/// Appends the gradients of `loss` by all parameters; fills `graph.gradients` in node order. With
+/// micro-batches `loss` is that of one, which counts by its share of the rows if it `is_mean`.
+pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
     let count = loss.index() + 1;
     let needs = depends_on_parameters(graph, count);
     if !needs[loss.index()] {
@@ -20,14 +23,18 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) {
     let mut remat = Remat::new(graph, count);
     let mut parts: Vec<Vec<NodeId>> = vec![Vec::new(); count];
     let cx = context(graph, loss);
-    let one = graph.constant(&cx, 1.0);
-    parts[loss.index()].push(one);
+    let weight = match graph.micro {
+        Some(_) if is_mean => graph.add(&cx, Op::Share, Vec::new(), Shape::scalar()),
+        _ => graph.constant(&cx, 1.0),
+    };
+    parts[loss.index()].push(weight);
+    let mut varying = Varying::default();
     for i in (0..count).rev() {
         let id = NodeId::new(i);
         if parts[i].is_empty() || !needs[i] {
             continue;
         }
-        let gradient = total(graph, id, &parts[i]);
+        let gradient = total(graph, id, &parts[i], &mut varying);
         if id != loss {
             name_gradient(graph, id, gradient);
         }
@@ -93,13 +100,23 @@ fn context(graph: &Graph, of: NodeId) -> Context {
     }
 }
 
-fn total(graph: &mut Graph, id: NodeId, parts: &[NodeId]) -> NodeId {
+fn total(graph: &mut Graph, id: NodeId, parts: &[NodeId], varying: &mut Varying) -> NodeId {
     let cx = context(graph, id);
-    let mut sum = parts[0];
-    for &part in &parts[1..] {
-        sum = graph.elementwise(&cx, Element::Add, &[sum, part]);
+    let sum = |graph: &mut Graph, parts: &[NodeId]| {
+        let rest = parts[1..].iter();
+        rest.fold(parts[0], |sum, &part| graph.elementwise(&cx, Element::Add, &[sum, part]))
+    };
+    if varying.of(graph, id) {
+        return sum(graph, parts);
     }
-    sum
+    let (of_micro, mut once): (Vec<NodeId>, Vec<NodeId>) =
+        parts.iter().partition(|&&part| varying.of(graph, part));
+    if !of_micro.is_empty() {
+        let of_micro = sum(graph, &of_micro);
+        let shape = graph.shape(of_micro).clone();
+        once.push(graph.add(&cx, Op::Accumulate, vec![of_micro], shape));
+    }
+    sum(graph, &once)
 }
 
 /// Calls the gradient `grad/NAME`. Where it is another tensor's gradient passed on unchanged, that
@@ -170,6 +187,9 @@ fn contribution(graph: &mut Graph, cx: &Context, place: &Place<'_>) -> Option<No
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
+        | Op::Share
+        | Op::Accumulate
         | Op::Index
         | Op::StopGradient
         | Op::Assign => None,

@@ -9,6 +9,7 @@ pub mod optimizer;
 pub mod options;
 pub mod train;
 pub mod models;
+pub mod micro;
 pub mod remat;
 pub mod autodiff;
 pub mod expr;
@@ -17,6 +18,7 @@ pub mod build;
 use crate::diag::Span;
 use crate::index::{IdVec, Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
+use micro::MicroBatches;
 use op::{Dtype, Element, Op, Phase, Role};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,8 +54,12 @@ pub struct Graph {
     pub loss: Option<NodeId>,
     /// Gradient of each parameter, once differentiated.
     pub gradients: Vec<(NodeId, NodeId)>,
+    /// The states, and what each is from the next step on.
+    pub next: Vec<(NodeId, NodeId)>,
     /// How numbers are stored.
     pub dtype: Dtype,
+    /// How the batch is taken in parts, if it is; shapes are those of a micro-batch then.
+    pub micro: Option<MicroBatches>,
     /// Seed of random numbers.
     pub seed: u64,
     /// Places in node order of the blocks whose results are let go and computed again.
@@ -87,6 +93,12 @@ impl Graph {
     /// The shape of a node's result.
     pub fn shape(&self, id: NodeId) -> &Shape {
         &self.nodes[id].shape
+    }
+
+    /// The shape of a node's result for the whole mini-batch.
+    pub fn whole_shape(&self, id: NodeId) -> Shape {
+        let shape = self.shape(id);
+        self.micro.as_ref().map_or_else(|| shape.clone(), |micro| micro.whole_shape(shape))
     }
 
     /// The node that makes the tensor of this name.
@@ -172,6 +184,7 @@ impl Graph {
         };
         self.by_name.retain(|_, id| at(id));
         self.gradients.retain_mut(|(p, g)| at(p) && at(g));
+        self.next.retain_mut(|(state, value)| at(state) && at(value));
         if let Some(loss) = &mut self.loss {
             at(loss);
         }

@@ -16,6 +16,12 @@ pub enum Op {
     Constant(f64),
     /// The number of the training step, from 1: a single number.
     StepNumber,
+    /// The micro-batch's share of the mini-batch's rows: a single number.
+    Share,
+    /// The input summed over all micro-batches.
+    Accumulate,
+    /// 1 in a run that trains, 0 where it looks at what it has learnt: a single number.
+    Training,
     /// The position along the node's only dimension: 0, 1, 2, …
     Index,
     /// Applied element by element; inputs are broadcast by name to the node's shape.
@@ -309,7 +315,21 @@ pub enum Init {
     },
 }
 
-/// A statistic: what a tensor is in the study.
+impl Init {
+    /// A bound of the values' size, as far as the text states one.
+    pub fn largest(&self) -> f64 {
+        match self {
+            Self::Constant(c) => c.abs(),
+            Self::Normal { mean, deviation } => mean.abs().max(*deviation),
+            Self::Uniform { low, high } => low.abs().max(high.abs()),
+            Self::Integers { low, high } => low.unsigned_abs().max(high.unsigned_abs()) as f64,
+            Self::Values(values) => values.iter().fold(0.0, |most, v| most.max(v.abs())),
+            Self::Hash { scale, .. } => scale.abs(),
+        }
+    }
+}
+
+/// What a tensor is in the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Fed at every step.

@@ -71,8 +71,10 @@ impl Remat {
     }
 
     fn is_let_go(&self, graph: &Graph, id: NodeId, block: usize) -> bool {
-        let is_computed =
-            !matches!(graph.node(id).op, Op::Source(_) | Op::Constant(_) | Op::StepNumber);
+        let is_computed = !matches!(
+            graph.node(id).op,
+            Op::Source(_) | Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share
+        );
         is_computed && self.block_of.get(id.index()) == Some(&Some(block))
     }
 

@@ -48,6 +48,9 @@ impl Default for TrainOptions {
     }
 }
 
+/// The most micro-batches of a step.
+pub const MAX_MICRO_BATCHES: u64 = 1 << 16;
+
 /// The most steps a run may take.
 pub const MAX_STEPS: u64 = 10_000_000;
 
@@ -64,6 +67,8 @@ const COMMON: &[&str] = &[
     "seed",
     "data",
     "dtype",
+    "micro_batches",
+    "batch",
 ];
 
 /// The options of some, in the order of messages.
@@ -140,6 +145,13 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
         data: read.word("data").map(str::to_owned),
         dtype: read.choice("dtype", DTYPES).unwrap_or_default(),
     };
+    // The builder reads them; here they are checked.
+    let cuts = read.whole("micro_batches", 1, MAX_MICRO_BATCHES).is_some();
+    read.word("batch");
+    if let Some(option) = read.get("batch").filter(|_| !cuts) {
+        let hint = Hint::edit("Remove it.", option.span, "");
+        idle.push(has_no_effect(option, "without `micro_batches`").hint(hint));
+    }
     diagnostics.extend(idle);
     result
 }

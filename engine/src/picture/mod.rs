@@ -9,5 +9,6 @@ mod draft;
 pub mod mesh;
 pub mod tensor;
 pub mod curve;
+pub mod timeline;
 pub mod sheet;
 pub mod svg;

@@ -64,6 +64,15 @@ pub enum Stmt {
         /// What it is.
         value: Expr,
     },
+    /// `state seen[channels] init:ones`
+    State(Vec<Decl>),
+    /// `seen := 0.9 * seen + 0.1 * mean(x -> channels)`
+    Next {
+        /// The state.
+        name: Ident,
+        /// What it is from the next step on.
+        value: Expr,
+    },
     /// `block layer times:12`
     Block {
         /// The name of the block.

@@ -14,8 +14,8 @@ pub const MAX_SIZE: u64 = 1 << 40;
 
 /// The words that start a statement, in the order of the reference.
 pub const STATEMENTS: &[&str] = &[
-    "mesh", "layout", "model", "dims", "input", "param", "block", "end", "train", "pipeline",
-    "hardware",
+    "mesh", "layout", "model", "dims", "input", "param", "state", "block", "end", "train",
+    "pipeline", "hardware",
 ];
 
 /// Those of them that are read and do nothing yet: nobody is told to write them.

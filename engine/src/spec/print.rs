@@ -90,12 +90,18 @@ fn statement(out: &mut String, stmt: &Stmt) {
         }
         Stmt::Input(list) => decls(out, "input", list),
         Stmt::Param(list) => decls(out, "param", list),
+        Stmt::State(list) => decls(out, "state", list),
         Stmt::Assign { name, dims, value } => {
             write_name(out, &name.text);
             if let Some(dims) = dims {
                 brackets(out, dims);
             }
             out.push_str(" = ");
+            expr(out, value, 0);
+        }
+        Stmt::Next { name, value } => {
+            write_name(out, &name.text);
+            out.push_str(" := ");
             expr(out, value, 0);
         }
         Stmt::Block { name, options } => {

@@ -35,7 +35,7 @@ fn statement(stmt: &mut Stmt) {
             ident(name);
             opts(options);
         }
-        Stmt::Input(decls) | Stmt::Param(decls) => {
+        Stmt::Input(decls) | Stmt::Param(decls) | Stmt::State(decls) => {
             for Decl { name, dims, options, span } in decls {
                 ident(name);
                 idents(dims);
@@ -46,6 +46,10 @@ fn statement(stmt: &mut Stmt) {
         Stmt::Assign { name, dims, value } => {
             ident(name);
             idents(dims.as_deref_mut().unwrap_or_default());
+            expr(value);
+        }
+        Stmt::Next { name, value } => {
+            ident(name);
             expr(value);
         }
         Stmt::Train(options) | Stmt::Pipeline(options) => opts(options),

@@ -2,7 +2,7 @@
 //! stops at the first step whose layouts do not follow from its inputs'.
 
 use super::collective::Collective;
-use super::program::{Program, Step, Work};
+use super::program::{Entry, Program, Step, Work};
 use super::reshape;
 use super::run::{MeshImpl, run};
 use super::tape::Instr;
@@ -17,14 +17,15 @@ pub struct Violation(pub String);
 
 /// Checks every step of a Program.
 pub fn check(program: &Program) -> Result<(), Violation> {
-    let mut alive: IdVec<ValueId, bool> = program.values.iter().map(|_| false).collect();
+    let none = |v: ValueId| vec![false; program.instances(v) as usize];
+    let mut alive: IdVec<ValueId, Vec<bool>> = program.values.ids().map(none).collect();
     for &source in &program.sources {
-        alive[source] = true;
+        alive[source].fill(true);
     }
-    let mut checker = Checker { program, alive };
+    let mut checker = Checker { program, alive, now: program.order.first().copied() };
     run(program, Phase::Update, &mut checker)?;
     match program.loss {
-        Some(loss) if !checker.alive[loss] => Err(Violation("the loss was freed".to_owned())),
+        Some(loss) if !checker.is_alive(loss) => Err(Violation("the loss was freed".to_owned())),
         Some(loss) if !program.values[loss].layout.is_settled() => {
             Err(Violation("the loss is not settled".to_owned()))
         }
@@ -34,30 +35,54 @@ pub fn check(program: &Program) -> Result<(), Violation> {
 
 struct Checker<'p> {
     program: &'p Program,
-    alive: IdVec<ValueId, bool>,
+    /// For each instance of a value whether it is there.
+    alive: IdVec<ValueId, Vec<bool>>,
+    now: Option<Entry>,
 }
 
 type Splits = Vec<(Name, Vec<MeshAxis>)>;
 
 impl Checker<'_> {
+    /// The instance of a value that is meant now.
+    fn instance(&self, value: ValueId) -> usize {
+        let micro = self.now.map_or(0, |e| e.micro as usize);
+        if self.program.values[value].varies { micro } else { 0 }
+    }
+
+    fn is_alive(&self, value: ValueId) -> bool {
+        self.alive[value][self.instance(value)]
+    }
+
+    /// Sets whether a value is there; whether it was.
+    fn set_alive(&mut self, value: ValueId, is: bool) -> bool {
+        let instance = self.instance(value);
+        std::mem::replace(&mut self.alive[value][instance], is)
+    }
+
     fn read(&self, index: usize, step: &Step) -> Result<(), Violation> {
-        match step.inputs.iter().find(|&&v| !self.alive[v]) {
+        match step.inputs.iter().find(|&&v| !self.is_alive(v)) {
             Some(&v) => Err(self.fault(index, &format!("reads {v:?}, which is not there"))),
             None => Ok(()),
         }
     }
 
     fn make(&mut self, index: usize, step: &Step) -> Result<ValueId, Violation> {
-        let output = step.output.ok_or_else(|| self.fault(index, "makes nothing"))?;
-        if std::mem::replace(&mut self.alive[output], true) {
-            return Err(self.fault(index, "makes a value that is there already"));
+        for &output in &step.outputs {
+            let repeats = self.program.repeats(step.body);
+            if repeats && !self.program.values[output].varies && step.work != Work::Accumulate {
+                return Err(self.fault(index, "is made once for each micro-batch"));
+            }
+            let was_there = self.set_alive(output, true);
+            if was_there && step.work != Work::Accumulate {
+                return Err(self.fault(index, "makes a value that is there already"));
+            }
         }
-        Ok(output)
+        step.output().ok_or_else(|| self.fault(index, "makes nothing"))
     }
 
     fn fault(&self, index: usize, what: &str) -> Violation {
         let step = &self.program.steps[index];
-        let name = step.output.map_or("", |o| &self.program.values[o].name);
+        let name = step.output().map_or("", |o| &self.program.values[o].name);
         Violation(format!("step {index} ({name}): {what}"))
     }
 
@@ -114,7 +139,7 @@ impl Checker<'_> {
             (&self.program.values[step.inputs[0]].shape, &self.program.values[output].shape);
         let same_partial = from.partial() == to.partial();
         match &step.work {
-            Work::Rename => Some(from == to),
+            Work::Rename | Work::Accumulate => Some(from == to),
             Work::Reshape => Some(same_partial && reshape::passes(shapes.0, from, shapes.1, to)),
             Work::Window(frame) | Work::Unwindow(frame) => {
                 // The window's axis, whole, stands after that of the places on one side.
@@ -166,9 +191,12 @@ impl Checker<'_> {
                 Instr::One(_, a) => (vec![a], None),
                 Instr::Two(_, a, b) => (vec![a, b], None),
                 Instr::Three(_, a, b, c) => (vec![a, b, c], None),
-                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) | Instr::Noise(..) => {
-                    (vec![], None)
-                }
+                Instr::Constant(_)
+                | Instr::StepNumber
+                | Instr::Training
+                | Instr::Share
+                | Instr::Index(_)
+                | Instr::Noise(..) => (vec![], None),
             };
             let bad = registers.iter().any(|&r| usize::from(r) >= at)
                 || load.is_some_and(|k| usize::from(k) >= step.inputs.len());
@@ -190,6 +218,10 @@ impl Checker<'_> {
 
 impl MeshImpl for Checker<'_> {
     type Error = Violation;
+
+    fn enter(&mut self, entry: Entry) {
+        self.now = Some(entry);
+    }
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Violation> {
         self.read(index, step)?;
@@ -216,6 +248,7 @@ impl MeshImpl for Checker<'_> {
             | Work::TopK(_)
             | Work::Cumsum(..)
             | Work::Collective(_)
+            | Work::Accumulate
             | Work::Assign
             | Work::Free => {}
         }
@@ -232,24 +265,36 @@ impl MeshImpl for Checker<'_> {
         collective: &Collective,
     ) -> Result<(), Violation> {
         self.read(index, step)?;
-        let output = self.make(index, step)?;
-        let from = &self.program.values[step.inputs[0]];
-        match collective.retype(&from.layout, &from.shape, &self.program.mesh) {
-            Ok(layout) if layout == *self.layout(output) => Ok(()),
-            Ok(_) => Err(self.fault(index, "the stated layout is not what the collective makes")),
-            Err(e) => Err(self.fault(index, &format!("the collective does not fit: {e:?}"))),
+        self.make(index, step)?;
+        if step.inputs.len() != step.outputs.len() {
+            return Err(self.fault(index, "carries not as many tensors as it makes"));
         }
+        for (input, output) in step.carried() {
+            let from = &self.program.values[input];
+            match collective.retype(&from.layout, &from.shape, &self.program.mesh) {
+                Ok(layout) if layout == *self.layout(output) => {}
+                Ok(_) => {
+                    return Err(
+                        self.fault(index, "the stated layout is not what the collective makes")
+                    );
+                }
+                Err(e) => {
+                    return Err(self.fault(index, &format!("the collective does not fit: {e:?}")));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Violation> {
         let ok = self.program.sources.contains(&target)
-            && self.alive[new]
+            && self.is_alive(new)
             && self.layout(target) == self.layout(new);
         if ok { Ok(()) } else { Err(Violation(format!("{target:?} cannot become {new:?}"))) }
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Violation> {
-        if std::mem::replace(&mut self.alive[value], false) {
+        if self.set_alive(value, false) {
             Ok(())
         } else {
             Err(Violation(format!("{value:?} is freed and was not there")))

@@ -60,6 +60,23 @@ impl Teller<'_> {
         self.program.mesh.group_size(&self.collective.axes)
     }
 
+    /// The tensors carried, by name.
+    fn tensors(&self) -> String {
+        const NAMED: usize = 4;
+        let name = |&v: &ValueId| self.program.values[v].name.to_string();
+        let all = &self.step.inputs;
+        let mut listed: Vec<String> = all.iter().map(name).collect();
+        if all.len() > NAMED {
+            listed.truncate(NAMED - 1);
+            listed.push(format!("{} others", all.len() - listed.len()));
+        }
+        match listed.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, first)) => format!("{} and {last}", first.join(", ")),
+            None => String::new(),
+        }
+    }
+
     /// The user's rules for these dimensions, as written, with the verb that follows.
     fn rules(&self, dims: &[Name], verb: [&str; 2]) -> String {
         let text = |d: &Name| {
@@ -81,26 +98,42 @@ impl Teller<'_> {
             let axes: Vec<MeshAxis> = self.rules.mesh_axes(d, &self.program.mesh);
             axes.iter().any(|a| self.collective.axes.contains(a))
         };
-        let pending = &self.program.values[self.input].pending;
+        let mut pending: Vec<Name> = Vec::new();
+        for name in self.step.inputs.iter().flat_map(|&v| &self.program.values[v].pending) {
+            if !pending.contains(name) {
+                pending.push(Name::clone(name));
+            }
+        }
         let own: Vec<Name> = pending.iter().filter(|d| touches(d)).cloned().collect();
-        if own.is_empty() { pending.clone() } else { own }
+        if own.is_empty() { pending } else { own }
     }
 
     fn settles(&self, combine: Combine, to: Option<TensorAxis>) -> Why {
         let dims = self.settled_dims();
-        let tensor = &self.program.values[self.input].name;
         let listed: Vec<String> = dims.iter().map(|d| format!("`{d}`")).collect();
-        let (does, parts, adds) = match combine {
-            Combine::Sum => ("sums over", "a summand", "adds them up"),
-            Combine::Max => ("takes the greatest over", "a candidate", "takes the greatest"),
-            Combine::Min => ("takes the least over", "a candidate", "takes the least"),
+        let is_one = self.step.inputs.len() == 1;
+        let does = match (combine, is_one) {
+            (Combine::Sum, true) => "sums over",
+            (Combine::Sum, false) => "sum over",
+            (Combine::Max, true) => "takes the greatest over",
+            (Combine::Max, false) => "take the greatest over",
+            (Combine::Min, true) => "takes the least over",
+            (Combine::Min, false) => "take the least over",
         };
+        let (part, adds) = match combine {
+            Combine::Sum => ("summand", "adds them up"),
+            Combine::Max => ("candidate", "takes the greatest"),
+            Combine::Min => ("candidate", "takes the least"),
+        };
+        let parts = if is_one { format!("a {part}") } else { format!("a {part} of each") };
+        let article = if is_one { "the" } else { "one" };
         let end = match to {
             None => "on all of them".to_owned(),
             Some(to) => format!("and leaves each its block along `{}`", self.dim(to)),
         };
         let text = format!(
-            "{tensor} {does} {}, which {} over `{}`: each of the {} processors of a group holds {parts}, and the {} {adds} {end}.",
+            "{} {does} {}, which {} over `{}`: each of the {} processors of a group holds {parts}, and {article} {} {adds} {end}.",
+            self.tensors(),
             listed.join(" and "),
             self.rules(&dims, ["splits", "split"]),
             self.axes(),

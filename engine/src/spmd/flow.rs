@@ -46,6 +46,8 @@ impl Splits {
             | Op::Source(_)
             | Op::Constant(_)
             | Op::StepNumber
+            | Op::Training
+            | Op::Share
             | Op::Index
             | Op::Noise(..)
             | Op::Elementwise(_)
@@ -54,6 +56,7 @@ impl Splits {
             | Op::Gather(_)
             | Op::Scatter(_)
             | Op::StopGradient
+            | Op::Accumulate
             | Op::Assign => {}
         }
         if node.op != Op::Rename {
@@ -216,10 +219,13 @@ pub fn outcome(
         | Op::Cumsum(..)
         | Op::Noise(..)
         | Op::StopGradient
+        | Op::Accumulate
         | Op::Assign
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
+        | Op::Share
         | Op::Index => build(Vec::new(), Combine::Sum, Vec::new()),
     }
 }
@@ -254,12 +260,16 @@ fn passes(
         Op::Reduce(reduction) => first.iter().all(|p| p.1 == reduction.combine()),
         Op::Gather(_) | Op::Scatter(_) => is_sum && clear && pending == [0],
         Op::Rename | Op::Reshape | Op::StopGradient => true,
+        // The sum over micro-batches of summands is a summand of the sum.
+        Op::Accumulate => is_sum,
         Op::Window(window) => is_sum && clear && window.edge != Edge::Lowest,
         Op::Unwindow(_) | Op::Cumsum(..) => is_sum && clear,
         Op::Assign
         | Op::Source(_)
         | Op::Constant(_)
         | Op::StepNumber
+        | Op::Training
+        | Op::Share
         | Op::TopK { .. }
         | Op::Noise(..)
         | Op::Index => false,
@@ -268,5 +278,5 @@ fn passes(
 
 /// Whether a node's tensor is a number written into the code rather than a value.
 pub fn is_immediate(graph: &Graph, id: NodeId) -> bool {
-    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber)
+    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share)
 }

@@ -1,7 +1,10 @@
 //! A pass: every value that is not a source, the loss or wanted afterwards is freed after its last
 //! use, so that the bytes held at each step are those of the values alive.
+//!
+//! What is there once and last read for a micro-batch is read for all of them, and freed when they
+//! are done.
 
-use super::program::{Program, Step, Work};
+use super::program::{BodyKind, Program, Step, Work};
 use crate::index::{IdVec, ValueId};
 use std::collections::BTreeSet;
 
@@ -9,24 +12,36 @@ use std::collections::BTreeSet;
 pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
     let mut last: IdVec<ValueId, Option<usize>> = program.values.iter().map(|_| None).collect();
     for (i, step) in program.steps.iter().enumerate() {
-        for &value in step.inputs.iter().chain(&step.output) {
+        for &value in step.inputs.iter().chain(&step.outputs) {
             last[value] = Some(i);
         }
     }
     for &source in program.sources.iter().chain(&program.loss).chain(keep) {
         last[source] = None;
     }
+    let end = program.bodies.entries().find(|(_, kind)| **kind == BodyKind::End).map(|e| e.0);
     let mut out = Vec::with_capacity(program.steps.len() * 2);
+    let mut later: Vec<Step> = Vec::new();
     for (i, step) in std::mem::take(&mut program.steps).into_iter().enumerate() {
-        let Step { phase, node, span, .. } = step;
-        let mut touched: Vec<ValueId> = step.inputs.iter().chain(&step.output).copied().collect();
+        let Step { phase, body, node, span, .. } = step;
+        if Some(body) == end {
+            out.append(&mut later);
+        }
+        let mut touched: Vec<ValueId> = step.inputs.iter().chain(&step.outputs).copied().collect();
         touched.sort_unstable();
         touched.dedup();
         out.push(step);
+        let repeats = program.repeats(body);
         for value in touched.into_iter().filter(|&v| last[v] == Some(i)) {
             let inputs = vec![value];
-            out.push(Step { work: Work::Free, inputs, output: None, phase, node, span });
+            let outputs = Vec::new();
+            let free = Step { work: Work::Free, inputs, outputs, phase, body, node, span };
+            match end.filter(|_| repeats && !program.values[value].varies) {
+                Some(end) => later.push(Step { body: end, ..free }),
+                None => out.push(free),
+            }
         }
     }
+    out.append(&mut later);
     program.steps = out;
 }

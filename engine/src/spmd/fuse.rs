@@ -27,7 +27,7 @@ pub fn fuse(program: &mut Program, keep: &BTreeSet<ValueId>) {
             absorb(program, i, at, made_at);
             dead[made_at] = true;
         }
-        if let (Work::Tape(_), Some(output)) = (&program.steps[i].work, program.steps[i].output) {
+        if let (Work::Tape(_), Some(output)) = (&program.steps[i].work, program.steps[i].output()) {
             maker[output] = Some(i);
         }
     }
@@ -48,7 +48,7 @@ fn fusible(
     last_assign: usize,
 ) -> Option<(usize, usize)> {
     let step = &program.steps[i];
-    let (Work::Tape(tape), Some(output)) = (&step.work, step.output) else { return None };
+    let (Work::Tape(tape), Some(output)) = (&step.work, step.output()) else { return None };
     step.inputs.iter().enumerate().find_map(|(at, &input)| {
         let made_at = maker[input]?;
         let made = &program.steps[made_at];
@@ -60,6 +60,7 @@ fn fusible(
             && !keep.contains(&input)
             && program.loss != Some(input)
             && made.phase == step.phase
+            && made.body == step.body
             && (last_assign == 0 || last_assign < made_at)
             && tape.code().len() + inner.code().len() <= MAX_CODE;
         ok.then_some((at, made_at))

@@ -6,6 +6,7 @@
 //! it pass and what those users then pay is *less* than settling at once. So laziness never costs
 //! more, and a value settles at most once.
 
+use super::bodies::Bodies;
 use super::flow::{self, Outcome, Splits};
 use super::relayout;
 use crate::graph::Graph;
@@ -108,6 +109,8 @@ fn weigh(
     users: &IdVec<NodeId, Vec<NodeId>>,
     plan: &mut Plan,
 ) -> bool {
+    let bodies = Bodies::of(graph);
+    let micro_batches = graph.micro.as_ref().map_or(1.0, |m| m.count() as f64);
     let mut later: IdVec<NodeId, f64> = graph.nodes().iter().map(|_| 0.0).collect();
     let mut changed = false;
     for id in graph.nodes().ids().rev() {
@@ -115,7 +118,8 @@ fn weigh(
             continue;
         }
         let Some(raw) = plan.raw[id].as_ref() else { continue };
-        let now = settle_price(graph, layouts, mesh, id, &raw.layout);
+        let times = if bodies.varies(id) { micro_batches } else { 1.0 };
+        let now = times * settle_price(graph, layouts, mesh, id, &raw.layout);
         if plan.settles[id] {
             later[id] = now;
             continue;
@@ -124,7 +128,8 @@ fn weigh(
             let node = graph.node(user);
             let pending = node.inputs.iter().filter(|&&i| !travelling(plan, i).is_empty()).count();
             // What the user would pay anyway for what it sums up itself.
-            let own = own_price(graph, layouts, mesh, plan, user);
+            let times = if bodies.varies(user) { micro_batches } else { 1.0 };
+            let own = times * own_price(graph, layouts, mesh, plan, user);
             (later[user] - own).max(0.0) / pending.max(1) as f64
         };
         let on = users[id].iter().map(|&u| share(u)).sum::<f64>();

@@ -2,12 +2,14 @@
 //!
 //! Node by node: bring the operands into the layouts the operation works under, add the step that
 //! computes, settle the result where the plan of lazy sums says so. Every change of layout goes
-//! through `relayout`; a tensor that was once brought into a layout is reused in it.
+//! through `relayout`; a tensor that was once brought into a layout is reused in it. `bodies` says
+//! in which body a node's step stands.
 
+use super::bodies::{self, Bodies};
 use super::collective::{Collective, CollectiveKind};
 use super::field::Field;
 use super::lazy::{self, Plan};
-use super::program::{Frame, Program, Step, Value, Work};
+use super::program::{BodyKind, Frame, Program, Step, Value, Work};
 use super::relayout::relayout;
 use super::tape::{Instr, Tape};
 use crate::graph::init::stream;
@@ -31,11 +33,16 @@ pub fn lower(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Option<Program> {
         values: IdVec::new(),
         sources: Vec::new(),
         loss: None,
+        micro: graph.micro.clone(),
+        bodies: BodyKind::ALL.into_iter().collect(),
         steps: Vec::new(),
+        order: bodies::order(graph.micro.as_ref()),
         of_node: graph.nodes().iter().map(|_| None).collect(),
     };
     let known = graph.nodes().iter().map(|_| Vec::new()).collect();
-    let mut lowering = Lowering { graph, layouts, mesh, plan, program, known };
+    let bodies = Bodies::of(graph);
+    let made = IdVec::new();
+    let mut lowering = Lowering { graph, layouts, mesh, plan, bodies, program, known, made };
     for id in graph.nodes().ids() {
         lowering.node(id)?;
     }
@@ -46,6 +53,7 @@ pub fn lower(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Option<Program> {
         };
         lowering.program.loss = Some(value);
     }
+    lowering.program.steps.sort_by_key(|s| s.body);
     Some(lowering.program)
 }
 
@@ -54,16 +62,20 @@ struct Lowering<'a> {
     layouts: &'a Layouts,
     mesh: &'a Mesh,
     plan: Plan,
+    bodies: Bodies,
     program: Program,
     /// The values that hold a node's tensor, one per layout it was brought into.
     known: IdVec<NodeId, Vec<ValueId>>,
+    /// The body that makes each value.
+    made: IdVec<ValueId, BodyKind>,
 }
 
-/// Why a value is wanted in another layout: the node that asks, and its phase.
+/// Why a value is wanted in another layout: the node that asks, its phase, and where it does.
 #[derive(Clone, Copy)]
 struct Asker {
     node: NodeId,
     phase: Phase,
+    body: BodyKind,
 }
 
 impl Lowering<'_> {
@@ -72,10 +84,10 @@ impl Lowering<'_> {
         match &node.op {
             Op::Source(_) => {
                 let layout = self.layouts[id].clone()?;
-                let value = self.value(id, layout, Vec::new());
+                let value = self.value(id, layout, Vec::new(), BodyKind::Begin);
                 self.program.sources.push(value);
             }
-            Op::Constant(_) | Op::StepNumber => {
+            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => {
                 // Written into the code of its users; a value only where the user named it.
                 if node.is_named {
                     self.immediate(id)?;
@@ -126,6 +138,7 @@ impl Lowering<'_> {
                 tape.push(Instr::Noise(stream(self.graph.seed, name), *noise));
                 self.compute(id, Work::Tape(tape), Vec::new());
             }
+            Op::Accumulate => self.plain(id, Work::Accumulate)?,
             Op::StopGradient => {
                 let value = self.operand(id, node.inputs[0])?;
                 self.known[id].push(value);
@@ -133,7 +146,7 @@ impl Lowering<'_> {
             }
             Op::Assign => {
                 let layout = self.layouts[id].clone()?;
-                let asker = Asker { node: id, phase: node.phase };
+                let asker = self.asker(id);
                 let target = self.program.of_node[node.inputs[0]]?;
                 let new = self.bring(node.inputs[1], &layout, asker)?;
                 self.step(node, id, Work::Assign, vec![target, new], None);
@@ -209,7 +222,9 @@ impl Lowering<'_> {
         let shape = Shape::new(dims).ok()?;
         // It is no form of the tensor, so nobody else asks for it.
         let node = self.program.values[from].node;
-        let to = self.program.values.push(Value { node, name, shape, layout, pending });
+        let varies = self.program.values[from].varies;
+        let to = self.program.values.push(Value { node, name, shape, layout, pending, varies });
+        self.made.push(self.bodies.of_node(id));
         let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
         let work = Work::Collective(collective);
         self.step(self.graph.node(id), id, work, vec![from], Some(to));
@@ -224,14 +239,19 @@ impl Lowering<'_> {
             return Some(value);
         }
         let wanted = self.plan.splits[user].operand(self.graph.shape(input), self.mesh)?;
-        let asker = Asker { node: user, phase: self.graph.node(user).phase };
-        self.bring(input, &wanted, asker)
+        self.bring(input, &wanted, self.asker(user))
+    }
+
+    fn asker(&self, node: NodeId) -> Asker {
+        Asker { node, phase: self.graph.node(node).phase, body: self.bodies.of_node(node) }
     }
 
     /// The node's tensor in a settled layout; adds the collectives that lead there.
     fn bring(&mut self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
+        let asker = Asker { body: self.bodies.of_relayout(id, asker.body), ..asker };
         let values = &self.program.values;
-        if let Some(&same) = self.known[id].iter().find(|&&v| values[v].layout == *wanted) {
+        let serves = |v: ValueId| values[v].layout == *wanted && self.made[v] <= asker.body;
+        if let Some(&same) = self.known[id].iter().find(|&&v| serves(v)) {
             return Some(same);
         }
         let mut at = match self.program.of_node[id] {
@@ -256,12 +276,13 @@ impl Lowering<'_> {
         let before = &self.program.values[from];
         let layout = collective.retype(&before.layout, &before.shape, self.mesh).ok()?;
         let pending = if layout.is_settled() { Vec::new() } else { before.pending.clone() };
-        let to = self.value(id, layout, pending);
+        let to = self.value(id, layout, pending, asker.body);
         self.program.steps.push(Step {
             work: Work::Collective(collective),
             inputs: vec![from],
-            output: Some(to),
+            outputs: vec![to],
             phase: asker.phase,
+            body: bodies::id(asker.body),
             node: asker.node,
             span: self.graph.node(asker.node).span,
         });
@@ -284,14 +305,14 @@ impl Lowering<'_> {
             pending.clear();
         }
         let node = self.graph.node(id);
-        let value = self.value(id, raw.layout, pending);
+        let value = self.value(id, raw.layout, pending, self.bodies.of_result(id));
         self.step(node, id, work, inputs, Some(value));
         self.program.of_node[id] = Some(value);
         if is_partial && !self.plan.settles[id] {
             return;
         }
         if let Some(wanted) = self.layouts[id].clone() {
-            let asker = Asker { node: id, phase: node.phase };
+            let asker = Asker { body: self.bodies.of_result(id), ..self.asker(id) };
             if let Some(settled) = self.bring(id, &wanted, asker) {
                 self.program.of_node[id] = Some(settled);
             }
@@ -307,13 +328,19 @@ impl Lowering<'_> {
         let mut tape = Tape::new();
         tape.push(written(&node.op)?);
         let layout = self.layouts[id].clone()?;
-        let value = self.value(id, layout, Vec::new());
+        let value = self.value(id, layout, Vec::new(), self.bodies.of_node(id));
         self.step(node, id, Work::Tape(tape), Vec::new(), Some(value));
         self.program.of_node[id] = Some(value);
         Some(value)
     }
 
-    fn value(&mut self, id: NodeId, layout: TensorLayout, pending: Vec<Name>) -> ValueId {
+    fn value(
+        &mut self,
+        id: NodeId,
+        layout: TensorLayout,
+        pending: Vec<Name>,
+        made: BodyKind,
+    ) -> ValueId {
         let node = self.graph.node(id);
         let value = self.program.values.push(Value {
             node: id,
@@ -321,7 +348,9 @@ impl Lowering<'_> {
             shape: node.shape.clone(),
             layout,
             pending,
+            varies: self.bodies.varies(id),
         });
+        self.made.push(made);
         self.known[id].push(value);
         if self.program.of_node[id].is_none() {
             self.program.of_node[id] = Some(value);
@@ -338,7 +367,9 @@ impl Lowering<'_> {
         output: Option<ValueId>,
     ) {
         let Node { phase, span, .. } = *node;
-        self.program.steps.push(Step { work, inputs, output, phase, node: id, span });
+        let outputs = output.into_iter().collect();
+        let body = bodies::id(self.bodies.of_node(id));
+        self.program.steps.push(Step { work, inputs, outputs, phase, body, node: id, span });
     }
 }
 
@@ -348,6 +379,10 @@ const fn written(op: &Op) -> Option<Instr> {
         Some(Instr::Constant(*c))
     } else if matches!(op, Op::StepNumber) {
         Some(Instr::StepNumber)
+    } else if matches!(op, Op::Training) {
+        Some(Instr::Training)
+    } else if matches!(op, Op::Share) {
+        Some(Instr::Share)
     } else {
         None
     }

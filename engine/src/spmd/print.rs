@@ -18,14 +18,18 @@ use crate::layout::tensor::Combine;
 /// The listing of a Program.
 pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String {
     let mut lines = Vec::new();
-    let mut phase = None;
+    let mut part = None;
     for step in &program.steps {
         if matches!(step.work, Work::Free) {
             continue;
         }
-        if phase != Some(step.phase) {
-            phase = Some(step.phase);
-            lines.push(format!("# {}", step.phase.name()));
+        if part != Some((step.body, step.phase)) {
+            part = Some((step.body, step.phase));
+            let times = match program.repeats(step.body) {
+                true => format!(" of each of {} micro-batches", program.micro_batches()),
+                false => String::new(),
+            };
+            lines.push(format!("# {}{times}", step.phase.name()));
         }
         lines.push(line(program, graph, rules, step));
     }
@@ -53,15 +57,18 @@ fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> S
         Work::Collective(c) => {
             format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))
         }
+        Work::Accumulate => format!("accumulate {}", inputs.join(" ")),
         Work::Assign => return format!("{} ← {}", inputs[0], inputs[1]),
         Work::Free => return format!("free {}", inputs[0]),
     };
-    let sizes = step.output.map(|o| program.slice_sizes(o)).unwrap_or_default();
-    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-    let output = step.output.map_or(String::new(), |o| value(program, o));
+    let made = |&output: &ValueId| {
+        let sizes: Vec<String> = program.slice_sizes(output).iter().map(u64::to_string).collect();
+        format!("{}[{}]", value(program, output), sizes.join(" "))
+    };
+    let outputs: Vec<String> = step.outputs.iter().map(made).collect();
     let why = explain::why(program, graph, rules, step);
     let why = why.map_or(String::new(), |w| format!("    # {}", w.text));
-    format!("{output}[{}] = {work}{why}", sizes.join(" "))
+    format!("{} = {work}{why}", outputs.join(", "))
 }
 
 /// `y{batch:rows Σcols}`: a value's name, splits, and pending combinations.
@@ -93,6 +100,8 @@ fn code(tape: &Tape, inputs: &[String]) -> String {
             Instr::Load(k) => inputs[usize::from(k)].clone(),
             Instr::Constant(c) => format!("{c}"),
             Instr::StepNumber => "step".to_owned(),
+            Instr::Training => "training".to_owned(),
+            Instr::Share => "share".to_owned(),
             Instr::Index(axis) => format!("index {axis}"),
             Instr::Noise(_, Noise::Uniform) => "random".to_owned(),
             Instr::Noise(_, Noise::Dropout(rate)) => format!("dropout {rate}"),

@@ -3,15 +3,25 @@
 //! A [`Value`] is a tensor in one layout; a tensor that settles or is laid out anew is several
 //! values. A [`Step`] makes one value from others (or stores or frees one). Everything that costs,
 //! explains, draws or executes reads this list.
+//!
+//! Steps stand in bodies, lists that are run as a whole; the order says which body is run when, for
+//! which micro-batch. Without micro-batches that is every body once:
+//!
+//! ```text
+//! forward · backward · end                                          one batch
+//! begin · forward 0 · backward 0 · forward 1 · backward 1 · … · end   micro-batches 0, 1, …
+//! ```
 
 use super::collective::Collective;
 use super::tape::Tape;
 use crate::diag::Span;
+use crate::graph::micro::MicroBatches;
 use crate::graph::op::{Dtype, Edge, Phase, Reduction, Running};
-use crate::index::{IdVec, NodeId, TensorAxis, ValueId};
+use crate::index::{BodyId, IdVec, Idx as _, NodeId, Pnum, TensorAxis, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
+use std::ops::Range;
 
 /// A tensor in one layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +36,8 @@ pub struct Value {
     pub layout: TensorLayout,
     /// The split dimensions whose sum (maximum, minimum) is still pending, for explanations.
     pub pending: Vec<Name>,
+    /// Whether it is another in each micro-batch.
+    pub varies: bool,
 }
 
 /// What a step does.
@@ -57,6 +69,8 @@ pub enum Work {
     Collective(Collective),
     /// The second input takes the place of the first, a source, for the next step.
     Assign,
+    /// The input added to what the output holds of earlier micro-batches; the first makes it.
+    Accumulate,
     /// The input is not needed any more.
     Free,
 }
@@ -85,14 +99,71 @@ pub struct Step {
     pub work: Work,
     /// What it reads.
     pub inputs: Vec<ValueId>,
-    /// What it makes; nothing for `Assign` and `Free`.
-    pub output: Option<ValueId>,
+    /// What it makes: one value, or for a collective that carries several tensors one for each
+    /// input; nothing for `Assign` and `Free`.
+    pub outputs: Vec<ValueId>,
     /// The part of the training step it belongs to.
     pub phase: Phase,
+    /// The body it stands in.
+    pub body: BodyId,
     /// The node it was made for.
     pub node: NodeId,
     /// The place in the text it came from.
     pub span: Span,
+}
+
+/// What a body of steps is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BodyKind {
+    /// What follows from the parameters alone, once before the first micro-batch.
+    Begin,
+    /// From the inputs of a micro-batch to its loss.
+    Forward,
+    /// From its loss to its part of the gradients.
+    Backward,
+    /// What follows from all micro-batches: gradients settle, the update.
+    End,
+}
+
+impl BodyKind {
+    /// All of them, in the order in which they are run for one micro-batch.
+    pub const ALL: [Self; 4] = [Self::Begin, Self::Forward, Self::Backward, Self::End];
+
+    /// `begin`, `forward`, `backward` or `end`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::End => "end",
+        }
+    }
+
+    /// Whether it is run for each micro-batch.
+    pub const fn varies(self) -> bool {
+        matches!(self, Self::Forward | Self::Backward)
+    }
+}
+
+/// One run of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Which body.
+    pub body: BodyId,
+    /// For which micro-batch; 0 for what is run once.
+    pub micro: u64,
+}
+
+impl Step {
+    /// What it makes, or the first of it.
+    pub fn output(&self) -> Option<ValueId> {
+        self.outputs.first().copied()
+    }
+
+    /// What it reads beside what it makes of that, for a collective.
+    pub fn carried(&self) -> impl Iterator<Item = (ValueId, ValueId)> {
+        self.inputs.iter().copied().zip(self.outputs.iter().copied())
+    }
 }
 
 /// The list, with all it refers to.
@@ -108,14 +179,68 @@ pub struct Program {
     pub sources: Vec<ValueId>,
     /// The loss, settled.
     pub loss: Option<ValueId>,
-    /// What every processor does, in order.
+    /// How the batch is taken in parts, if it is.
+    pub micro: Option<MicroBatches>,
+    /// What each body is for.
+    pub bodies: IdVec<BodyId, BodyKind>,
+    /// The steps of all bodies, one body after the other.
     pub steps: Vec<Step>,
+    /// Which body is run when.
+    pub order: Vec<Entry>,
     /// The value that holds each node's tensor when its own step is done (settled if it settles at
     /// all); nothing for constants.
     pub of_node: IdVec<NodeId, Option<ValueId>>,
 }
 
 impl Program {
+    /// The places in the list of a body's steps.
+    pub fn steps_of(&self, body: BodyId) -> Range<usize> {
+        let start = self.steps.partition_point(|s| s.body < body);
+        start..self.steps.partition_point(|s| s.body <= body)
+    }
+
+    /// Whether a body is run for each of several micro-batches.
+    pub fn repeats(&self, body: BodyId) -> bool {
+        self.micro.is_some() && self.bodies[body].varies()
+    }
+
+    /// How many micro-batches a step takes.
+    pub fn micro_batches(&self) -> u64 {
+        self.micro.as_ref().map_or(1, MicroBatches::count)
+    }
+
+    /// How many of a value there are: one for each micro-batch if it varies.
+    pub fn instances(&self, value: ValueId) -> u64 {
+        if self.values[value].varies { self.micro_batches() } else { 1 }
+    }
+
+    /// The shape of the tensor for all micro-batches together.
+    pub fn whole_shape(&self, value: ValueId) -> Shape {
+        let v = &self.values[value];
+        match self.micro.as_ref().filter(|_| v.varies) {
+            Some(micro) => micro.whole_shape(&v.shape),
+            None => v.shape.clone(),
+        }
+    }
+
+    /// Where a processor's slice begins in the whole tensor, for a micro-batch.
+    pub fn slice_begin(&self, value: ValueId, pnum: Pnum, micro: u64) -> Vec<u64> {
+        let v = &self.values[value];
+        let mut begin = v.layout.slice_begin(&v.shape, &self.mesh, pnum);
+        if let Some(batches) = self.micro.as_ref().filter(|_| v.varies)
+            && let Some(axis) = v.shape.axis(&batches.dim)
+        {
+            begin[axis.index()] += micro * batches.size;
+        }
+        begin
+    }
+
+    /// Bytes of one processor's slices of all sources.
+    pub fn source_bytes(&self) -> u64 {
+        let bytes = |&s: &ValueId| self.slice_bytes(s).saturating_mul(self.instances(s));
+        self.sources.iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
     /// Sizes of one processor's slice of a value.
     pub fn slice_sizes(&self, value: ValueId) -> Vec<u64> {
         let v = &self.values[value];
@@ -137,7 +262,7 @@ impl Program {
     /// an einsum, 1 per element and function of a tape, 1 per input element of a reduction and of
     /// whatever else adds or compares.
     pub fn flops(&self, step: &Step) -> u64 {
-        let Some(output) = step.output else { return 0 };
+        let Some(output) = step.output() else { return 0 };
         match &step.work {
             Work::Einsum => {
                 let mut product = self.slice_elements(output);
@@ -160,6 +285,7 @@ impl Program {
             | Work::TopK(_)
             | Work::Cumsum(..) => self.slice_elements(step.inputs[0]),
             Work::Tape(tape) => tape.flops().saturating_mul(self.slice_elements(output)),
+            Work::Accumulate => self.slice_elements(output),
             Work::Rename
             | Work::Reshape
             | Work::Window(_)

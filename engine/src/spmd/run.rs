@@ -2,14 +2,20 @@
 //! the slices of all processors, add up costs, check layouts.
 
 use super::collective::Collective;
-use super::program::{Program, Step, Work};
+use super::program::{Entry, Program, Step, Work};
 use crate::graph::op::Phase;
 use crate::index::ValueId;
+use std::ops::Range;
 
 /// Something that a Program can run on.
 pub trait MeshImpl {
     /// Why a run stops.
     type Error;
+
+    /// A body begins.
+    fn enter(&mut self, entry: Entry) {
+        let _: Entry = entry;
+    }
 
     /// Local work: every processor computes its slice of the output from its slices of the inputs.
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Self::Error>;
@@ -31,7 +37,27 @@ pub trait MeshImpl {
 
 /// Runs the steps up to and with the phase `last`, in order.
 pub fn run<M: MeshImpl>(program: &Program, last: Phase, mesh: &mut M) -> Result<(), M::Error> {
-    for (index, step) in program.steps.iter().enumerate().filter(|(_, s)| s.phase <= last) {
+    for &entry in &program.order {
+        mesh.enter(entry);
+        body(program, program.steps_of(entry.body), last, mesh)?;
+    }
+    Ok(())
+}
+
+/// Walks through every body once.
+pub fn walk<M: MeshImpl>(program: &Program, mesh: &mut M) -> Result<(), M::Error> {
+    body(program, 0..program.steps.len(), Phase::Update, mesh)
+}
+
+fn body<M: MeshImpl>(
+    program: &Program,
+    steps: Range<usize>,
+    last: Phase,
+    mesh: &mut M,
+) -> Result<(), M::Error> {
+    let first = steps.start;
+    for (at, step) in program.steps[steps].iter().enumerate().filter(|(_, s)| s.phase <= last) {
+        let index = first + at;
         match &step.work {
             Work::Einsum
             | Work::Reduce(_)
@@ -43,7 +69,8 @@ pub fn run<M: MeshImpl>(program: &Program, last: Phase, mesh: &mut M) -> Result<
             | Work::Gather(_)
             | Work::Scatter(_)
             | Work::TopK(_)
-            | Work::Cumsum(..) => {
+            | Work::Cumsum(..)
+            | Work::Accumulate => {
                 mesh.compute(index, step)?;
             }
             Work::Collective(collective) => mesh.collective(index, step, collective)?,

@@ -14,6 +14,10 @@ pub enum Instr {
     Constant(f64),
     /// The number of the training step, from 1.
     StepNumber,
+    /// 1 while training, else 0.
+    Training,
+    /// The micro-batch's share of the mini-batch's rows.
+    Share,
     /// The global position along an axis of the result.
     Index(u8),
     /// A random number of this stream, for the global index and the step.
@@ -67,6 +71,8 @@ impl Tape {
             Instr::Load(_)
             | Instr::Constant(_)
             | Instr::StepNumber
+            | Instr::Training
+            | Instr::Share
             | Instr::Index(_)
             | Instr::Noise(..) => 0,
         };
@@ -88,6 +94,8 @@ impl Tape {
                 Instr::Load(k) => Instr::Load(own_inputs - 1 + k),
                 Instr::Constant(_)
                 | Instr::StepNumber
+                | Instr::Training
+                | Instr::Share
                 | Instr::Index(_)
                 | Instr::Noise(..)
                 | Instr::One(..)
@@ -114,9 +122,12 @@ impl Tape {
                     let i = Instr::Three(e, r(a), r(b), r(c));
                     out.push(i)
                 }
-                Instr::Constant(_) | Instr::StepNumber | Instr::Index(_) | Instr::Noise(..) => {
-                    out.push(*instr)
-                }
+                Instr::Constant(_)
+                | Instr::StepNumber
+                | Instr::Training
+                | Instr::Share
+                | Instr::Index(_)
+                | Instr::Noise(..) => out.push(*instr),
             };
             map.push(register);
         }

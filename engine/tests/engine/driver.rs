@@ -56,6 +56,11 @@ impl<T: Number> Driver<T> {
         self.host.step(Phase::Update)
     }
 
+    /// Runs the forward pass alone, as validating does.
+    pub(crate) fn look(&mut self) -> Option<f64> {
+        self.host.look()
+    }
+
     pub(crate) fn value(&self, name: &str) -> Vec<f64> {
         let node = self.study.graph().find(name).unwrap();
         self.host.whole(self.host.program().of_node[node].unwrap()).unwrap()

@@ -75,8 +75,10 @@ fn sequence_parallelism_moves_the_same() {
     let study = small("heads:t d_ff:t vocab:t length:t", "sequence_parallel:on norm:layer");
     for layer in 0..3 {
         let (found, gradients) = of_layer(&study, layer);
-        // Two norms of scale and shift.
-        assert_eq!(gradients.iter().map(|g| g.slice_bytes / 4).sum::<u64>(), 4 * 8);
+        // All layers' two norms of scale and shift and the last norm, in one message.
+        assert_eq!(gradients.len(), 1);
+        assert_eq!(gradients[0].tensors.len(), 3 * 4 + 2);
+        assert_eq!(gradients[0].slice_bytes / 4, (3 * 4 + 2) * 8);
         assert_eq!(
             kinds(&found),
             [

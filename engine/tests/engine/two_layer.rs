@@ -34,9 +34,7 @@ fn collectives_of_the_papers_layouts() {
         lines(&paper("mesh all:2\nlayout batch:all")),
         [
             "forward allreduce loss @all by batch",
-            "backward allreduce grad/v @all by batch",
-            "backward allreduce grad/bias @all by batch",
-            "backward allreduce grad/w @all by batch",
+            "backward allreduce grad/v,grad/bias,grad/w @all by batch",
         ]
     );
     assert_eq!(
@@ -48,9 +46,7 @@ fn collectives_of_the_papers_layouts() {
         [
             "forward allreduce y @cols by hidden",
             "forward allreduce loss @rows by batch",
-            "backward allreduce grad/v @rows by batch",
-            "backward allreduce grad/bias @rows by batch",
-            "backward allreduce grad/w @rows by batch",
+            "backward allreduce grad/v,grad/bias,grad/w @rows by batch",
         ]
     );
     assert_eq!(
@@ -60,9 +56,7 @@ fn collectives_of_the_papers_layouts() {
             "forward allreduce y @cols by hidden",
             "forward allreduce loss @rows+planes by batch,io",
             "backward allreduce grad/h @planes by io",
-            "backward allreduce grad/v @rows by batch",
-            "backward allreduce grad/bias @rows by batch",
-            "backward allreduce grad/w @rows by batch",
+            "backward allreduce grad/v,grad/bias,grad/w @rows by batch",
         ]
     );
 }
@@ -140,4 +134,19 @@ fn borders_in_formulas() {
         let formulas = study(&text(function)).formulas().unwrap();
         assert_eq!(formulas.communication.to_string(), formula, "{function}");
     }
+}
+
+/// Gradients that wait together are one message, up to 25 MiB of one processor's slices.
+#[test]
+fn gradients_settle_together() {
+    let backward = |model: &str| -> Vec<usize> {
+        let text = format!("mesh all:2\nlayout batch:all\nmodel {model}\ntrain\n");
+        let all = study(&text).collectives();
+        let gradients = all.iter().filter(|c| c.tensors[0].starts_with("grad/"));
+        gradients.map(|c| c.tensors.len()).collect()
+    };
+    assert_eq!(backward("mlp batch:8 in:4 hidden:4 depth:3 out:2"), [8]);
+    // Three matrices of 16 MiB: none has room for another, the vectors go where there is some.
+    let large = backward("mlp batch:8 in:2048 hidden:2048 depth:3 out:2");
+    assert_eq!((large.len(), large.iter().sum::<usize>()), (3, 8));
 }

@@ -10,7 +10,7 @@ use meshwork_engine::picture::sheet::compose;
 use meshwork_engine::picture::svg::{Colours, Style, draw};
 use meshwork_engine::picture::{mesh as mesh_picture, tensor as tensor_picture};
 
-fn check_in(colours: Colours, file: &str, scene: &Scene) {
+pub(crate) fn check_in(colours: Colours, file: &str, scene: &Scene) {
     let path = format!("{}/tests/pictures/{file}", env!("CARGO_MANIFEST_DIR"));
     let style = Style { colours, ..Style::default() };
     let svg = draw(scene, &style);
@@ -22,7 +22,7 @@ fn check_in(colours: Colours, file: &str, scene: &Scene) {
     assert!(golden == svg, "{file} differs from what is drawn now; see the head of this test");
 }
 
-fn check(file: &str, scene: &Scene) {
+pub(crate) fn check(file: &str, scene: &Scene) {
     check_in(Colours::Light, file, scene);
 }
 

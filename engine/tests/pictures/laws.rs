@@ -21,7 +21,7 @@ fn mesh_of(sizes: &[u64]) -> Mesh {
 }
 
 /// What holds for every scene.
-fn check_scene(scene: &Scene) -> Result<(), TestCaseError> {
+pub(crate) fn check_scene(scene: &Scene) -> Result<(), TestCaseError> {
     let Scene { width, height, .. } = *scene;
     prop_assert!(width.is_finite() && height.is_finite() && width > 0.0 && height > 0.0);
     prop_assert!(scene.marks.len() <= MOST_MARKS, "{} marks", scene.marks.len());

@@ -5,3 +5,4 @@ mod say;
 mod golden;
 mod figures;
 mod laws;
+mod timelines;

@@ -135,6 +135,8 @@ fn stmt() -> impl Strategy<Value = Stmt> {
         pairs().prop_map(Stmt::Dims),
         decls().prop_map(Stmt::Input),
         decls().prop_map(Stmt::Param),
+        decls().prop_map(Stmt::State),
+        (ident(), expr()).prop_map(|(name, value)| Stmt::Next { name, value }),
         (ident(), option::of(vec(ident(), 0..3)), expr())
             .prop_map(|(name, dims, value)| Stmt::Assign { name, dims, value }),
         (ident(), options()).prop_map(|(name, options)| Stmt::Block { name, options }),

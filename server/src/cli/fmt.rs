@@ -5,6 +5,7 @@ use super::{Failure, report};
 use meshwork_engine::spec::lex::MAX_TEXT;
 use meshwork_engine::spec::{parse, print, url};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -37,12 +38,25 @@ pub(super) fn fmt(args: &Args) -> Result<(), Failure> {
     if !args.write {
         io::stdout().lock().write_all(printed.as_bytes())?;
     } else if printed != text {
-        std::fs::write(args.input.path(), printed).map_err(|e| {
+        replace(Path::new(args.input.path()), &printed).map_err(|e| {
             Failure::Misuse(format!("{} cannot be written: {e}", args.input.name()))
         })?;
     }
     let has_errors = diagnostics.iter().any(meshwork_engine::diag::Diagnostic::is_error);
     if has_errors { Err(Failure::Study) } else { Ok(()) }
+}
+
+/// Puts a text in the place of a file's: all of it or, if that fails, nothing.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link keeps pointing at the file that it names.
+    let path = path.canonicalize()?;
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(std::fs::metadata(&path)?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    Ok(())
 }
 
 /// Prints the link that opens a study in the studio.

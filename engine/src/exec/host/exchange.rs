@@ -9,18 +9,18 @@ use crate::exec::pool::Pool;
 use crate::index::ValueId;
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
-use crate::spmd::program::Step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    fn count(&mut self, collective: &Collective, n: u64, elements: u64) {
-        self.counted.messages += collective.messages_of_group(n);
-        self.counted.bytes += collective.sent_by_group(n, elements) * T::BYTES;
-    }
-
-    pub(super) fn exchange(&mut self, step: &Step, collective: &Collective, output: ValueId) {
-        let input = step.inputs[0];
+    /// Does a collective with one of the tensors it carries; the first `begins` its messages.
+    pub(super) fn exchange(
+        &mut self,
+        collective: &Collective,
+        input: ValueId,
+        output: ValueId,
+        begins: bool,
+    ) {
         let program = Arc::clone(&self.program);
         let sizes = program.slice_sizes(input);
         let combine = collective.combine().unwrap_or(Combine::Sum);
@@ -30,11 +30,13 @@ impl<T: Number, P: Pool> Host<T, P> {
         let mut seen: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
         for group in program.mesh.groups(&collective.axes) {
             let members: Vec<usize> = group.iter().map(|p| p.0 as usize).collect();
-            let slices = members.iter().map(|&p| self.slices[input][p].as_ref());
+            let slices = members.iter().map(|&p| self.at(input)[p].as_ref());
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
-            let elements = self.slices[input][members[0]].as_ref().map_or(0, |s| s.len());
-            self.count(collective, members.len() as u64, elements as u64);
+            let elements = self.at(input)[members[0]].as_ref().map_or(0, |s| s.len());
+            let n = members.len() as u64;
+            self.counted.messages += if begins { collective.messages_of_group(n) } else { 0 };
+            self.counted.bytes += collective.sent_by_group(n, elements as u64) * T::BYTES;
             for (m, &p) in members.iter().enumerate() {
                 let me = if collective.result_is_shared() { 0 } else { m };
                 let next = wanted.len();

@@ -18,7 +18,7 @@ use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::Collective;
-use crate::spmd::program::{Program, Step};
+use crate::spmd::program::{Entry, Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -46,7 +46,8 @@ impl Traffic {
 pub struct Host<T, P> {
     program: Arc<Program>,
     plan: Arc<Plan>,
-    slices: IdVec<ValueId, Vec<Option<Slice<T>>>>,
+    /// For each value and micro-batch (one, if it does not vary): each processor's slice.
+    slices: IdVec<ValueId, Vec<Vec<Option<Slice<T>>>>>,
     buffers: Buffers<T>,
     pool: P,
     moment: Moment,
@@ -70,15 +71,16 @@ impl<T: Number, P: Pool> Host<T, P> {
         let (sweeps, roles) = sweeps(&program, &kernels);
         let plan = Arc::new(Plan { kernels, sweeps, roles });
         let processors = program.mesh.processors() as usize;
-        let slices = program.values.iter().map(|_| vec![None; processors]).collect();
-        let held = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+        let none = |v| vec![vec![None; processors]; program.instances(v) as usize];
+        let slices = program.values.ids().map(none).collect();
+        let held = program.source_bytes();
         Self {
             program,
             plan,
             slices,
             buffers: Buffers::new(),
             pool,
-            moment: Moment { step: 0, training: true },
+            moment: Moment { step: 0, training: true, micro: 0, share: 1.0 },
             counted: Traffic::default(),
             held_bytes: held,
             peak: held,
@@ -105,24 +107,39 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.moment.step
     }
 
+    /// The instance of a value that is meant now.
+    fn instance(&self, value: ValueId) -> usize {
+        if self.program.values[value].varies { self.moment.micro as usize } else { 0 }
+    }
+
+    /// All processors' slices of a value, as of now.
+    fn at(&self, value: ValueId) -> &[Option<Slice<T>>] {
+        &self.slices[value][self.instance(value)]
+    }
+
+    fn at_mut(&mut self, value: ValueId) -> &mut [Option<Slice<T>>] {
+        let instance = self.instance(value);
+        &mut self.slices[value][instance]
+    }
+
     /// Fills a source from a function of the row-major index into the whole tensor.
     pub fn set(&mut self, source: ValueId, at: impl Fn(u64) -> f64) {
         let program = Arc::clone(&self.program);
-        let v = &program.values[source];
         let sizes = program.slice_sizes(source);
+        let whole: Vec<u64> = program.whole_shape(source).dims().iter().map(|d| d.size).collect();
         let mut blocks: BTreeMap<Vec<u64>, Slice<T>> = BTreeMap::new();
-        for pnum in program.mesh.pnums() {
-            let begin = v.layout.slice_begin(&v.shape, &program.mesh, pnum);
+        let micros = 0..program.instances(source);
+        for (micro, pnum) in micros.flat_map(|m| program.mesh.pnums().map(move |p| (m, p))) {
+            let begin = program.slice_begin(source, pnum, micro);
             let slice = blocks.entry(begin).or_insert_with_key(|begin| {
                 let length: u64 = sizes.iter().product();
                 let mut out = self.buffers.take(length as usize);
-                let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
                 for (i, o) in out.iter_mut().enumerate() {
                     *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
                 }
                 Arc::new(out)
             });
-            let place = &mut self.slices[source][pnum.0 as usize];
+            let place = &mut self.slices[source][micro as usize][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
                 self.buffers.give(old);
             }
@@ -135,7 +152,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.clear();
         self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
-        let loss = self.slices[program.loss?].first()?.as_ref()?;
+        let loss = self.slices[program.loss?].first()?.first()?.as_ref()?;
         loss.first().map(|x| x.to_f64())
     }
 
@@ -152,29 +169,33 @@ impl<T: Number, P: Pool> Host<T, P> {
     fn clear(&mut self) {
         let program = Arc::clone(&self.program);
         for id in program.values.ids().filter(|id| !program.sources.contains(id)) {
-            for slice in &mut self.slices[id] {
+            for slice in self.slices[id].iter_mut().flatten() {
                 if let Some(old) = slice.take() {
                     self.buffers.give(old);
                 }
             }
         }
-        self.held_bytes = program.sources.iter().map(|&s| program.slice_bytes(s)).sum();
+        self.held_bytes = program.source_bytes();
     }
 
     /// The whole tensor that a value holds, row-major; partial values are combined.
     pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
-        let v = &self.program.values[value];
-        let mesh = &self.program.mesh;
-        let sizes = self.program.slice_sizes(value);
-        let whole: Vec<u64> = v.shape.dims().iter().map(|d| d.size).collect();
-        let mut out: Vec<Option<f64>> = vec![None; v.shape.elements() as usize];
+        let program = &self.program;
+        let v = &program.values[value];
+        let mesh = &program.mesh;
+        let sizes = program.slice_sizes(value);
+        let shape = program.whole_shape(value);
+        let whole: Vec<u64> = shape.dims().iter().map(|d| d.size).collect();
+        let mut out: Vec<Option<f64>> = vec![None; shape.elements() as usize];
         let replicated = v.layout.replicated_over(mesh);
-        for pnum in mesh.pnums() {
-            if replicated.iter().any(|&a| mesh.coord(pnum, a) != 0) {
-                continue;
-            }
-            let slice = self.slices[value][pnum.0 as usize].as_ref()?;
-            let begin = v.layout.slice_begin(&v.shape, mesh, pnum);
+        let first = |p: &Pnum| replicated.iter().all(|&a| mesh.coord(*p, a) == 0);
+        // Of what has no rows, the last micro-batch's stays.
+        let has_rows = shape != v.shape;
+        let micros =
+            if has_rows { 0 } else { program.instances(value) - 1 }..program.instances(value);
+        for (micro, pnum) in micros.flat_map(|m| mesh.pnums().filter(first).map(move |p| (m, p))) {
+            let slice = self.slices[value][micro as usize][pnum.0 as usize].as_ref()?;
+            let begin = program.slice_begin(value, pnum, micro);
             for (i, x) in slice.iter().enumerate() {
                 let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
                 let x = x.to_f64();
@@ -191,18 +212,29 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// A processor's slice of a value.
     pub fn slice(&self, value: ValueId, pnum: Pnum) -> Option<&[T]> {
-        self.slices[value].get(pnum.0 as usize)?.as_deref().map(|s| &s[..])
+        self.slices[value].first()?.get(pnum.0 as usize)?.as_deref().map(|s| &s[..])
     }
 
     /// What a processor holds of a value; nothing of one that was never stored.
     fn held(&self, value: ValueId, p: usize) -> &[T] {
-        self.slices[value][p].as_deref().map_or(&[], |slice| &slice[..])
+        self.at(value)[p].as_deref().map_or(&[], |slice| &slice[..])
+    }
+
+    /// Gives back the slices of a value.
+    fn release(&mut self, value: ValueId) {
+        let instance = self.instance(value);
+        for slice in &mut self.slices[value][instance] {
+            if let Some(old) = slice.take() {
+                self.buffers.give(old);
+            }
+        }
+        self.held_bytes -= self.program.slice_bytes(value);
     }
 
     /// Stores results: `owner[p]` says which of `results` processor p holds.
     fn store(&mut self, value: ValueId, results: Vec<Buffer<T>>, owner: &[usize]) {
         let slices: Vec<Slice<T>> = results.into_iter().map(Arc::new).collect();
-        for (place, &o) in self.slices[value].iter_mut().zip(owner) {
+        for (place, &o) in self.at_mut(value).iter_mut().zip(owner) {
             *place = Some(Arc::clone(&slices[o]));
         }
     }
@@ -215,7 +247,9 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Does a step by itself.
     fn alone(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
+        let goes_on = step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some);
         match (kernel, &step.inputs[..]) {
+            _ if goes_on => self.accumulate(step, output),
             (Kernel::Matrices(plan), _) => self.product(step, plan, output),
             (Kernel::Copy, &[input]) => self.share(input, output),
             _ => self.local(step, output, kernel),
@@ -226,16 +260,21 @@ impl<T: Number, P: Pool> Host<T, P> {
 impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     type Error = Infallible;
 
+    fn enter(&mut self, entry: Entry) {
+        self.moment.micro = entry.micro;
+        self.moment.share = self.program.micro.as_ref().map_or(1.0, |m| m.share(entry.micro));
+    }
+
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
         let (plan, program) = (Arc::clone(&self.plan), Arc::clone(&self.program));
-        let Some(output) = step.output else { return Ok(()) };
+        let Some(output) = step.output() else { return Ok(()) };
         match plan.roles[index] {
             Role::Alone => self.alone(step, output, &plan.kernels[index]),
             Role::First(sweep) => {
                 let sweep = &plan.sweeps[sweep];
                 for &before in &sweep.before {
                     let step = &program.steps[before];
-                    if let Some(output) = step.output {
+                    if let Some(output) = step.output() {
                         self.alone(step, output, &plan.kernels[before]);
                     }
                 }
@@ -253,17 +292,17 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
-        if let Some(output) = step.output {
-            self.exchange(step, collective, output);
+        for (k, (input, output)) in step.carried().enumerate() {
+            self.exchange(collective, input, output, k == 0);
             self.count_held(output);
         }
         Ok(())
     }
 
     fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Infallible> {
-        for p in 0..self.slices[target].len() {
-            let slice = self.slices[new][p].as_ref().map(Arc::clone);
-            if let Some(old) = std::mem::replace(&mut self.slices[target][p], slice) {
+        for p in 0..self.slices[target][0].len() {
+            let slice = self.slices[new][0][p].as_ref().map(Arc::clone);
+            if let Some(old) = std::mem::replace(&mut self.slices[target][0][p], slice) {
                 self.buffers.give(old);
             }
         }
@@ -271,12 +310,7 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
-        for slice in &mut self.slices[value] {
-            if let Some(old) = slice.take() {
-                self.buffers.give(old);
-            }
-        }
-        self.held_bytes -= self.program.slice_bytes(value);
+        self.release(value);
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Local work: what processors compute from their own slices, cut into tasks for the pool.
 
 use super::Host;
-use crate::exec::buffers::Buffer;
+use crate::exec::buffers::{Buffer, Slice};
 use crate::exec::einsum::{Matrices, Packing};
-use crate::exec::kernel::{Kernel, Place};
+use crate::exec::kernel::{Kernel, Place, TASK};
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
 use crate::exec::strides::Input;
 use crate::exec::sweep::{Context, Member, Sweep};
+use crate::graph::op::Element;
 use crate::index::{Pnum, ValueId};
 use crate::spmd::program::Step;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         for pnum in self.program.mesh.pnums() {
             let p = pnum.0 as usize;
             let address =
-                |v: &ValueId| self.slices[*v][p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
+                |v: &ValueId| self.at(*v)[p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
             let inputs: Vec<usize> = reads.iter().map(address).collect();
             let blocks =
                 |v: &ValueId| self.program.values[*v].layout.blocks(&self.program.mesh, pnum);
@@ -85,7 +86,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let context: Vec<(Vec<Input<'_, T>>, Place)> = first
             .iter()
             .map(|&p| {
-                let place = kernel.place(&self.program, step, output, Pnum(p as u32));
+                let at = (Pnum(p as u32), self.moment.micro);
+                let place = kernel.place(&self.program, step, output, at);
                 (self.inputs(step, p).into_iter().map(Input::whole).collect(), place)
             })
             .collect();
@@ -103,10 +105,28 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.store(output, results, &owner);
     }
 
+    /// Adds a tensor to what earlier micro-batches left of it.
+    pub(super) fn accumulate(&mut self, step: &Step, output: ValueId) {
+        let both = [output, step.inputs[0]];
+        let (owner, first) = self.distinct(&both, &[]);
+        let length = self.program.slice_elements(output) as usize;
+        let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let sides: Vec<[&[T]; 2]> =
+            first.iter().map(|&p| both.map(|value| self.held(value, p))).collect();
+        let operations = (length * first.len()) as u64;
+        self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {
+            let [a, b] = sides[i].map(|side| &side[start..start + part.len()]);
+            T::zip(Element::Add, a, b, part);
+        });
+        drop(sides);
+        self.release(output);
+        self.store(output, results, &owner);
+    }
+
     /// The same numbers in the same order: the slices are shared.
     pub(super) fn share(&mut self, input: ValueId, output: ValueId) {
-        let same = self.slices[input].iter().map(|slice| slice.as_ref().map(Arc::clone));
-        self.slices[output] = same.collect();
+        let same: Vec<Option<Slice<T>>> = self.at(input).to_vec();
+        self.at_mut(output).clone_from_slice(&same);
     }
 
     pub(super) fn sweep(&mut self, sweep: &Sweep, kernels: &[Kernel]) {
@@ -128,10 +148,11 @@ impl<T: Number, P: Pool> Host<T, P> {
         let context: Vec<Context<'_, T>> = first
             .iter()
             .map(|&p| {
-                let read = |&v: &ValueId| self.slices[v][p].as_deref().map(|slice| &slice[..]);
+                let read = |&v: &ValueId| self.at(v)[p].as_deref().map(|slice| &slice[..]);
                 let place = |m: &Member| {
                     let step = &program.steps[m.step];
-                    kernels[m.step].place(&program, step, m.value, Pnum(p as u32))
+                    let at = (Pnum(p as u32), self.moment.micro);
+                    kernels[m.step].place(&program, step, m.value, at)
                 };
                 Context {
                     reads: sweep.reads.iter().map(read).collect(),
@@ -164,13 +185,13 @@ impl<T: Number, P: Pool> Host<T, P> {
     /// Takes the slice that the processors of one result hold of a value, if nobody else reads it.
     fn taken(&mut self, value: ValueId, index: usize, owner: &[usize]) -> Option<Buffer<T>> {
         let holders = || owner.iter().enumerate().filter(|o| *o.1 == index).map(|o| o.0);
-        let slice = self.slices[value][holders().next()?].as_ref()?;
+        let slice = self.at(value)[holders().next()?].as_ref()?;
         if Arc::strong_count(slice) != holders().count() {
             return None;
         }
         let mut last = None;
         for p in holders() {
-            last = self.slices[value][p].take();
+            last = self.at_mut(value)[p].take();
         }
         Arc::try_unwrap(last?).ok()
     }

@@ -2,7 +2,7 @@
 
 use super::{Builder, Built, MAX_PROBLEMS};
 use crate::diag::{Code, Diagnostic, Hint, Span};
-use crate::graph::op::{Init, Op, Role};
+use crate::graph::op::{Dtype, Init, Op, Role};
 use crate::graph::optimizer::{self, Recipe};
 use crate::graph::train::TrainOptions;
 use crate::graph::{Graph, autodiff};
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 impl Builder<'_> {
     /// Parameters of two dimensions and more start normally distributed with deviation
     /// 1/√fan-in (the size of what is summed over in their first einsum, else all dimensions but
-    /// the last), others at zero; inputs are standard normal.
+    /// the last), others and states at zero; inputs are standard normal.
     pub(super) fn default_inits(&mut self) {
         let users = self.built.graph.users();
         for &id in &self.uninitialised {
             let node = self.built.graph.node(id);
             let init = if node.role == Role::Input {
                 Init::Normal { mean: 0.0, deviation: 1.0 }
-            } else if node.shape.rank() < 2 {
+            } else if node.role == Role::Slot || node.shape.rank() < 2 {
                 Init::Constant(0.0)
             } else {
                 let fan_in = fan_in(&self.built.graph, &users, id);
@@ -29,6 +29,37 @@ impl Builder<'_> {
         }
     }
 
+    /// Reports numbers of the text that are too large for the study's floats.
+    pub(super) fn numbers_fit(&mut self) {
+        if self.built.graph.dtype == Dtype::F64 {
+            return;
+        }
+        let largest = f64::from(f32::MAX);
+        let graph = &self.built.graph;
+        let beyond = graph.nodes().iter().filter_map(|node| {
+            let number = if let Op::Source(init) = &node.op {
+                init.largest()
+            } else if let Op::Constant(c) = node.op {
+                c.abs()
+            } else {
+                return None;
+            };
+            (number > largest).then_some((node, number))
+        });
+        let mut found: Vec<Diagnostic> = beyond
+            .map(|(node, number)| {
+                let message = format!(
+                    "`{}` has the number {number:e}; a 32-bit float holds up to {largest:.1e}",
+                    node.name
+                );
+                Diagnostic::error(Code::BadOption, node.span, message)
+                    .hint(Hint::new("Compute in 64-bit floats: `dtype:f64` on `model` or `train`."))
+            })
+            .collect();
+        found.truncate(MAX_PROBLEMS);
+        self.diagnostics.append(&mut found);
+    }
+
     pub(super) fn unused(&mut self) {
         if self.failed() {
             return;
@@ -36,7 +67,8 @@ impl Builder<'_> {
         let graph = &self.built.graph;
         let users = graph.users();
         let idle = graph.nodes().entries().filter(|(id, node)| {
-            matches!(node.role, Role::Input | Role::Parameter) && users[*id].is_empty()
+            let declared = matches!(node.role, Role::Input | Role::Parameter | Role::Slot);
+            declared && users[*id].is_empty()
         });
         let mut found: Vec<Diagnostic> = idle
             .map(|(_, node)| {
@@ -79,11 +111,15 @@ impl Builder<'_> {
     }
 
     pub(super) fn finish(mut self, train: Option<Span>) -> Built {
-        let Some(span) = train else { return self.built };
         if self.failed() {
             return self.built;
         }
-        let Some(loss) = self.built.graph.loss else {
+        let (loss, is_mean) = self.over_micro_batches();
+        let Some(span) = train else {
+            self.assign_states();
+            return self.built;
+        };
+        let Some(loss) = loss else {
             self.diagnostics.push(
                 Diagnostic::error(
                     Code::NoLoss,
@@ -97,7 +133,7 @@ impl Builder<'_> {
         if !self.derived_names_are_free() {
             return self.built;
         }
-        autodiff::differentiate(&mut self.built.graph, loss);
+        autodiff::differentiate(&mut self.built.graph, loss, is_mean);
         if self.built.graph.gradients.is_empty() {
             self.diagnostics.push(Diagnostic::warning(
                 Code::NoLoss,
@@ -108,6 +144,7 @@ impl Builder<'_> {
         let TrainOptions { optimizer, rate, schedule, clip, .. } = self.built.train;
         let recipe = Recipe { optimizer, rate, schedule, clip, span };
         optimizer::update(&mut self.built.graph, &recipe);
+        self.assign_states();
         self.built
     }
 }

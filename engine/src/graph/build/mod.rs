@@ -2,6 +2,8 @@
 //! then, for a study that trains, the backward pass and the update (`finish`).
 
 mod tensors;
+mod states;
+mod micro;
 mod blocks;
 mod finish;
 
@@ -14,6 +16,7 @@ use crate::index::NodeId;
 use crate::spec::ast::{Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
 use blocks::Scopes;
+use micro::Cut;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
@@ -54,6 +57,7 @@ pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
         );
     }
     builder.default_inits();
+    builder.numbers_fit();
     builder.unused();
     builder.finish(found_train)
 }
@@ -77,6 +81,8 @@ struct Builder<'d> {
     blocks: BTreeSet<String>,
     /// `layer.3.` inside the fourth repetition of a block.
     prefix: String,
+    /// Into how many micro-batches the batch is cut.
+    cut: Option<Cut>,
 }
 
 impl<'d> Builder<'d> {
@@ -94,6 +100,7 @@ impl<'d> Builder<'d> {
             origin: None,
             blocks: BTreeSet::new(),
             prefix: String::new(),
+            cut: None,
         }
     }
 
@@ -123,29 +130,28 @@ impl<'d> Builder<'d> {
         let mut model_dtype = None;
         for item in &spec.items {
             match &item.stmt {
-                Stmt::Dims(pairs) => {
-                    for pair in pairs {
-                        self.dims_end = Some(pair.span.end);
-                        self.dimension(&pair.name.text, pair.size, pair.span);
-                    }
-                }
                 Stmt::Train(options) => {
                     self.built.train = train::train(options, self.diagnostics);
                     self.built.graph.dtype = self.built.train.dtype;
                     self.built.graph.seed = self.built.train.seed;
-                    train = Some((item.span, options.iter().any(|o| o.key.text == "dtype")));
+                    let dtype = options.iter().any(|o| o.key.text == "dtype");
+                    train = Some((item.span, dtype.then_some(self.built.train.dtype)));
                 }
                 Stmt::Model { options, .. } => {
                     let mut quiet = Vec::new();
-                    model_dtype =
-                        Reader::new("model", options, &[], &mut quiet).choice("dtype", DTYPES);
+                    let mut read = Reader::new("model", options, &[], &mut quiet);
+                    let dtype = read.choice("dtype", DTYPES);
+                    model_dtype = read.get("dtype").zip(dtype);
                 }
                 Stmt::Blank
                 | Stmt::Mesh(_)
                 | Stmt::Layout(_)
+                | Stmt::Dims(_)
                 | Stmt::Input(_)
                 | Stmt::Param(_)
+                | Stmt::State(_)
                 | Stmt::Assign { .. }
+                | Stmt::Next { .. }
                 | Stmt::Block { .. }
                 | Stmt::End
                 | Stmt::Pipeline(_)
@@ -153,8 +159,23 @@ impl<'d> Builder<'d> {
                 | Stmt::Unreadable(_) => {}
             }
         }
-        if let (Some(dtype), None | Some((_, false))) = (model_dtype, train) {
-            self.set_dtype(dtype);
+        match (model_dtype, train) {
+            (Some((_, dtype)), None | Some((_, None))) => self.set_dtype(dtype),
+            (Some((option, dtype)), Some((_, Some(other)))) if dtype != other => {
+                let message = format!("`dtype` has no effect here: `train` says {}", other.name());
+                let d = Diagnostic::warning(Code::Unused, option.span, message);
+                self.diagnostics.push(d.hint(Hint::edit("Remove it.", option.span, "")));
+            }
+            _ => {}
+        }
+        self.cut = Cut::of(spec);
+        for item in &spec.items {
+            let Stmt::Dims(pairs) = &item.stmt else { continue };
+            for pair in pairs {
+                self.dims_end = Some(pair.span.end);
+                let size = self.micro_size(&pair.name.text, pair.size);
+                self.dimension(&pair.name.text, size, pair.span);
+            }
         }
         self.items(&spec.items);
         train.map(|t| t.0)
@@ -221,7 +242,9 @@ impl<'d> Builder<'d> {
                 Stmt::Model { preset, options } => self.model(preset, options, item.span),
                 Stmt::Input(decls) => decls.iter().for_each(|d| self.declare(d, Role::Input)),
                 Stmt::Param(decls) => decls.iter().for_each(|d| self.declare(d, Role::Parameter)),
+                Stmt::State(decls) => decls.iter().for_each(|d| self.declare(d, Role::Slot)),
                 Stmt::Assign { name, dims, value } => self.assign(name, dims.as_deref(), value),
+                Stmt::Next { name, value } => self.next(name, value),
                 Stmt::Block { name, options } => {
                     let length = blocks::length(&items[i..]);
                     self.block(name, options, &items[i..i + length]);
@@ -242,6 +265,7 @@ impl<'d> Builder<'d> {
 
     fn model(&mut self, preset: &Ident, options: &[Opt], span: Span) {
         let Some(text) = models::expand(preset, options, self.diagnostics) else { return };
+        let text = self.of_micro_batch(preset, options, text);
         let (spec, problems) = parse::parse(&text);
         self.diagnostics.extend(problems.into_iter().map(|d| Diagnostic { span, ..d }));
         self.origin = Some(span);

@@ -12,7 +12,7 @@ use crate::spec::ast::{Decl, Expr, Ident};
 use crate::spec::lex::written;
 
 impl Builder<'_> {
-    fn full_name(&self, name: &str) -> Name {
+    pub(super) fn full_name(&self, name: &str) -> Name {
         Name::from(format!("{}{name}", self.prefix))
     }
 
@@ -34,7 +34,7 @@ impl Builder<'_> {
         false
     }
 
-    fn scope(&mut self) -> Scope<'_> {
+    pub(super) fn scope(&mut self) -> Scope<'_> {
         Scope {
             graph: &mut self.built.graph,
             dims: &self.dims,
@@ -57,7 +57,11 @@ impl Builder<'_> {
             return;
         }
         let elements = shape.elements();
-        let what = if role == Role::Input { "input" } else { "param" };
+        let what = match role {
+            Role::Input => "input",
+            Role::Slot => "state",
+            Role::Parameter | Role::Activation | Role::Gradient | Role::Loss => "param",
+        };
         let given = Reader::new(what, &decl.options, &["init"], self.diagnostics).get("init");
         let init = given.and_then(|o| options::init(o, elements, self.diagnostics));
         let uninitialised = init.is_none();
@@ -138,7 +142,7 @@ impl Builder<'_> {
     }
 
     /// Reports the first of the nodes from `first` on whose tensor is too large.
-    fn is_storable(&mut self, first: usize, span: Span) -> bool {
+    pub(super) fn is_storable(&mut self, first: usize, span: Span) -> bool {
         let graph = &self.built.graph;
         let new = (first..graph.nodes().len()).map(|i| graph.shape(NodeId::new(i)));
         let Some(shape) = new.into_iter().find(|s| s.elements() >= MAX_ELEMENTS) else {
@@ -152,7 +156,7 @@ impl Builder<'_> {
 }
 
 /// Why a result of shape `has` cannot be stored as `wants`.
-fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
+pub(super) fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
     let lost = has.dims().iter().find(|d| !wants.has(&d.name))?;
     Some(format!(
         "The expression is {has}, which has the dimension `{}` that {wants} lacks",

@@ -194,6 +194,7 @@ pub const FUNCTIONS: &[Function] = &[
         "random(batch, hidden)",
         "uniform random numbers in [0, 1) over these dimensions, anew at each step",
     ),
+    f("training", "training()", "1 at a training step, 0 when validating"),
     f("stop_gradient", "stop_gradient(x)", "x, through which no gradient passes"),
     f("relu", "relu(x)", "max(x, 0)"),
     f("gelu", "gelu(x)", "x·Φ(x), tanh approximation"),

@@ -65,6 +65,7 @@ const MOVERS: &[(&str, Build)] = &[
     ("rename", |args| args.rename()),
     ("index", |args| args.index()),
     ("random", |args| args.random()),
+    ("training", |args| args.training()),
     ("broadcast", |args| args.broadcast()),
     ("transpose", |args| args.transpose()),
     ("reshape", |args| args.reshape()),

@@ -59,6 +59,13 @@ impl Args<'_, '_, '_> {
         Some(self.add(Op::Noise(Noise::Uniform, None), Vec::new(), shape))
     }
 
+    pub(super) fn training(&mut self) -> Option<NodeId> {
+        if !self.call.args.is_empty() {
+            return self.wrong();
+        }
+        Some(self.add(Op::Training, Vec::new(), Shape::scalar()))
+    }
+
     pub(super) fn dropout(&mut self) -> Option<NodeId> {
         let x = self.tensor()?;
         if self.option("rate").is_none() {

@@ -6,13 +6,13 @@
 //! ```text
 //! for each width of `channels`:
 //!   z = conv(x, filter -> batch h w c1, over:(h w) window:(kh kw))
-//!   x = relu((z − mean) / √(variance + 10⁻⁵) · scale + shift)    over the mini-batch, per channel
+//!   x = relu((z − mean) / √(variance + 10⁻⁵) · scale + shift)    per channel
 //!   x = max_pool(x)                                              between them, with pool:max
 //! logits = mean of x over the picture · dense
 //! ```
 //!
-//! Normalising uses the statistics of the mini-batch, when validating too: running means would be
-//! state beside the parameters, which the language does not have.
+//! Batch norm (Ioffe & Szegedy 2015): training normalises by the statistics of the mini-batch,
+//! validating by their running means, which keep nine tenths at each step.
 
 use super::settings::{idle, refuse};
 use super::text::Text;
@@ -96,8 +96,15 @@ fn convolve(text: &mut Text, [h, w]: &[String; 2], from: &str, to: &str, norm: b
     text.line(format!("z = conv(x, filter -> batch {h} {w} {to}, over:({h} {w}) window:(kh kw))"));
     if norm {
         text.line(format!("param scale[{to}] init:ones, shift[{to}]"));
-        text.line(format!("centred = z - mean(z -> {to})"));
-        text.line(format!("variance = mean(square(centred) -> {to})"));
+        text.line(format!("state mean_seen[{to}] init:zeros, variance_seen[{to}] init:ones"));
+        text.line(format!("mean_now = mean(z -> {to})"));
+        text.line(format!("variance_now = mean(square(z - mean_now) -> {to})"));
+        text.line("mean_seen := 0.9 * mean_seen + 0.1 * mean_now");
+        // By squares, whose mean over a mini-batch is the mean of those over its micro-batches.
+        text.line(format!("spread = mean(square(z) -> {to}) - square(mean_now)"));
+        text.line("variance_seen := 0.9 * variance_seen + 0.1 * spread");
+        text.line("centred = z - select(training(), mean_now, mean_seen)");
+        text.line("variance = select(training(), variance_now, variance_seen)");
         text.line("x = relu(centred * rsqrt(variance + 1e-5) * scale + shift)");
     } else {
         text.line(format!("param bias[{to}]"));

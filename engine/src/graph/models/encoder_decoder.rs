@@ -57,10 +57,7 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     decoder(&mut text, &s, target);
     logits(&mut text, &s, "length", None);
     text.line(format!("losses = {}", losses(&s, "targets")));
-    text.line(format!(
-        "loss = sum(losses * less(0, targets)) / {}",
-        s.batch.saturating_mul(s.length)
-    ));
+    text.line("loss = mean(losses * less(0, targets))");
     text.finish()
 }
 

@@ -82,10 +82,7 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     logits(&mut text, &s, length, outside);
     let balance = if experts.is_some() { " + balance" } else { "" };
     text.line(format!("losses = {}", losses(&s, targets)));
-    text.line(format!(
-        "loss = sum(losses * less(0, {targets})) / {}{balance}",
-        s.batch.saturating_mul(s.length)
-    ));
+    text.line(format!("loss = mean(losses * less(0, {targets})){balance}"));
     text.finish()
 }
 

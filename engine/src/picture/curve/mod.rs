@@ -4,7 +4,7 @@
 //! all values are positive and span more than two decades. Points that are no numbers are left
 //! out, and the description says how many.
 
-mod scale;
+pub(super) mod scale;
 
 use super::draft::{Draft, Words, rect};
 use super::scene::{Align, Form, Mark, Scene, Table, Tone};

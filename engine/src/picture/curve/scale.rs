@@ -5,7 +5,7 @@ const LOG_RATIO: f64 = 100.0;
 
 /// A scale from `low..high` to `0..length`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(in crate::picture) struct Scale {
     /// The least value, or its decimal logarithm.
     low: f64,
     /// The greatest value, or its decimal logarithm.
@@ -16,14 +16,14 @@ pub(super) struct Scale {
 
 impl Scale {
     /// A linear scale that holds all values; 0 to 1 if there are none.
-    pub(super) fn linear(values: impl Iterator<Item = f64>, length: f64) -> Self {
+    pub(in crate::picture) fn linear(values: impl Iterator<Item = f64>, length: f64) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let (low, high) = apart(low, high);
         Self { low, high, length, log: false }
     }
 
     /// A scale with a little room, logarithmic where values are positive and far apart.
-    pub(super) fn fitting(values: impl Iterator<Item = f64>, length: f64) -> Self {
+    pub(in crate::picture) fn fitting(values: impl Iterator<Item = f64>, length: f64) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let log = low > 0.0 && high / low > LOG_RATIO;
         let (low, high) = if log { (low.log10(), high.log10()) } else { apart(low, high) };
@@ -35,17 +35,17 @@ impl Scale {
     }
 
     /// Whether it is logarithmic.
-    pub(super) const fn is_log(&self) -> bool {
+    pub(in crate::picture) const fn is_log(&self) -> bool {
         self.log
     }
 
     /// Its length in pixels.
-    pub(super) const fn length(&self) -> f64 {
+    pub(in crate::picture) const fn length(&self) -> f64 {
         self.length
     }
 
     /// The pixel of a value, within `0..=length`.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(in crate::picture) fn place(&self, value: f64) -> f64 {
         let value = if self.log { value.log10() } else { value };
         // Halves first: the difference of two large numbers may be infinite.
         let part = (value * 0.5 - self.low * 0.5) / (self.high * 0.5 - self.low * 0.5);
@@ -53,7 +53,7 @@ impl Scale {
     }
 
     /// Round values on the scale, about one per 45 pixels up, never more than ten.
-    pub(super) fn ticks(&self) -> Vec<f64> {
+    pub(in crate::picture) fn ticks(&self) -> Vec<f64> {
         let wanted = (self.length / 45.0).clamp(2.0, 8.0);
         if self.log && self.high - self.low >= 1.0 {
             let step = ((self.high - self.low) / wanted).ceil().max(1.0);
@@ -98,7 +98,7 @@ fn apart(low: f64, high: f64) -> (f64, f64) {
 }
 
 /// A value with four significant digits: `0.05`, `1200`, `1.2e-7`.
-pub(super) fn short(value: f64) -> String {
+pub(in crate::picture) fn short(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".to_owned();

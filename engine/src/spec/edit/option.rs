@@ -40,7 +40,9 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
             | Stmt::Dims(_)
             | Stmt::Input(_)
             | Stmt::Param(_)
+            | Stmt::State(_)
             | Stmt::Assign { .. }
+            | Stmt::Next { .. }
             | Stmt::Block { .. }
             | Stmt::End
             | Stmt::Unreadable(_) => return None,

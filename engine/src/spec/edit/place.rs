@@ -41,13 +41,14 @@ impl<'t> Lines<'t> {
     /// The statement word of a line, or nothing for a line that is no statement.
     fn word(&self, item: &Item) -> &'t str {
         match item.stmt {
-            Stmt::Assign { .. } | Stmt::Blank => "",
+            Stmt::Assign { .. } | Stmt::Next { .. } | Stmt::Blank => "",
             Stmt::Mesh(_)
             | Stmt::Layout(_)
             | Stmt::Model { .. }
             | Stmt::Dims(_)
             | Stmt::Input(_)
             | Stmt::Param(_)
+            | Stmt::State(_)
             | Stmt::Block { .. }
             | Stmt::End
             | Stmt::Train(_)

@@ -96,7 +96,12 @@ impl<'t, 'p> Document<'t, 'p> {
                 }
                 true
             }
-            Stmt::Blank | Stmt::Input(_) | Stmt::Param(_) | Stmt::Assign { .. } => true,
+            Stmt::Blank
+            | Stmt::Input(_)
+            | Stmt::Param(_)
+            | Stmt::State(_)
+            | Stmt::Assign { .. }
+            | Stmt::Next { .. } => true,
         };
         if !keeps {
             let (code, _) = lex::split_comment(item.span.of(self.text));

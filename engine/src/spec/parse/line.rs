@@ -4,7 +4,7 @@ use super::options::Place;
 use super::pairs::Separators;
 use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
-use crate::spec::ast::{Decl, Stmt};
+use crate::spec::ast::{Decl, Ident, Stmt};
 use crate::spec::lex::{
     STATEMENTS, WITHOUT_EFFECT, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char,
     is_space, name_len, run_len, shown,
@@ -60,6 +60,7 @@ impl Reader<'_, '_> {
             "dims" => Some(Stmt::Dims(self.pairs(Separators::Plain))),
             "input" => self.decls(statement).map(Stmt::Input),
             "param" => self.decls(statement).map(Stmt::Param),
+            "state" => self.decls(statement).map(Stmt::State),
             "train" => Some(Stmt::Train(self.options(Place::Statement))),
             "pipeline" => Some(Stmt::Pipeline(self.options(Place::Statement))),
             "hardware" => {
@@ -119,11 +120,7 @@ impl Reader<'_, '_> {
             span,
             format!("{} starts no statement", shown(word)),
         );
-        if let Some(rest) = after.strip_prefix(":=") {
-            let at = (self.end - rest.len()) as u32;
-            let hint = Hint::edit("Assign a tensor with `=`.", Span::new(at - 2, at), "=");
-            problem = problem.hint(hint);
-        } else if let Some(value) = after.strip_prefix(':') {
+        if let Some(value) = after.strip_prefix(':') {
             let at = Span::new(start as u32, start as u32);
             let size = value.trim_start_matches(is_space).starts_with(|c: char| c.is_ascii_digit());
             let words: &[&str] = if size { &["mesh", "dims"] } else { &["layout"] };
@@ -155,11 +152,15 @@ impl Reader<'_, '_> {
         let dims = if self.eat("[") { Some(self.names(open, ']')?) } else { None };
         self.skip_spaces();
         let equals = self.pos;
+        if self.eat(":=") {
+            return self.next_value(name, dims.is_some(), Span::new(open as u32, equals as u32));
+        }
         if !self.eat("=") {
             let span = self.span(start);
             let message = format!("{} is neither declared nor assigned here", shown(&name.text));
-            let hint =
-                Hint::new("Write `input` or `param` in front, or `=` and an expression behind.");
+            let hint = Hint::new(
+                "Write `input`, `param` or `state` in front, or `=` and an expression behind.",
+            );
             self.error_hint(Code::Syntax, span, message, hint);
             return None;
         }
@@ -180,6 +181,18 @@ impl Reader<'_, '_> {
             problem.hints.push(Hint::edit(text, mend, ""));
         }
         Some(Stmt::Assign { name, dims, value: value? })
+    }
+
+    /// Reads what follows `seen :=`.
+    fn next_value(&mut self, name: Ident, has_dims: bool, dims: Span) -> Option<Stmt> {
+        if has_dims {
+            let hint = Hint::edit("Leave them out.", dims, "");
+            let message = "A state has the dimensions of its declaration".to_owned();
+            self.error_hint(Code::Syntax, dims, message, hint);
+        }
+        self.skip_spaces();
+        let value = self.whole_expr()?;
+        Some(Stmt::Next { name, value })
     }
 
     /// Reads `x[batch io], target[batch io] init:zeros`.
@@ -274,7 +287,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a line reads `NAME =` or `NAME[dims] =`.
+/// Whether a line reads `NAME =`, `NAME[dims] =` or `NAME :=`.
 fn is_assignment(code: &str) -> bool {
     let len = name_len(code);
     if len == 0 {
@@ -291,7 +304,7 @@ fn is_assignment(code: &str) -> bool {
     } else {
         after
     };
-    after.starts_with('=')
+    after.starts_with('=') || after.starts_with(":=")
 }
 
 /// Whether a list statement is left without anything in it.
@@ -299,12 +312,13 @@ fn is_empty_list(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Mesh(pairs) | Stmt::Dims(pairs) => pairs.is_empty(),
         Stmt::Layout(rules) => rules.is_empty(),
-        Stmt::Input(decls) | Stmt::Param(decls) => decls.is_empty(),
+        Stmt::Input(decls) | Stmt::Param(decls) | Stmt::State(decls) => decls.is_empty(),
         Stmt::Train(options) | Stmt::Pipeline(options) => options.is_empty(),
         Stmt::Hardware { name, options } => name.is_none() && options.is_empty(),
         Stmt::Blank
         | Stmt::Model { .. }
         | Stmt::Assign { .. }
+        | Stmt::Next { .. }
         | Stmt::Block { .. }
         | Stmt::End
         | Stmt::Unreadable(_) => false,

@@ -1,0 +1,3 @@
+//! What Meshwork knows, in the formats of other programs.
+
+pub mod trace;

@@ -1,0 +1,148 @@
+//! Micro-batches of a study: the batch's size is that of one while the graph is built, and the loss
+//! and the states are those of all together.
+
+use super::Builder;
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::micro::{self, MicroBatches};
+use crate::graph::models;
+use crate::graph::op::{Phase, Role};
+use crate::graph::options::Reader;
+use crate::graph::train::MAX_MICRO_BATCHES;
+use crate::graph::{Context, micro::Varying};
+use crate::index::NodeId;
+use crate::layout::dims::Name;
+use crate::spec::ast::{Ident, Opt, OptValue, Spec, Stmt};
+use crate::spec::parse;
+
+/// The dimension that is cut where the study names none.
+const BATCH: &str = "batch";
+
+/// Into how many parts which dimension is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cut {
+    dim: Name,
+    count: u64,
+    /// Where the study says so.
+    span: Span,
+}
+
+impl Cut {
+    /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
+    pub(super) fn of(spec: &Spec) -> Option<Self> {
+        let options = spec.items.iter().find_map(|item| match &item.stmt {
+            Stmt::Train(options) if options.iter().any(|o| o.key.text == "micro_batches") => {
+                Some(options)
+            }
+            _ => None,
+        })?;
+        let mut quiet = Vec::new();
+        let mut read = Reader::new("train", options, &[], &mut quiet);
+        let count = read.whole("micro_batches", 1, MAX_MICRO_BATCHES)?;
+        let span = read.get("micro_batches")?.span;
+        let dim = Name::from(read.word("batch").unwrap_or(BATCH));
+        (count > 1).then_some(Self { dim, count, span })
+    }
+}
+
+impl Builder<'_> {
+    /// The size that a dimension has in one micro-batch.
+    pub(super) fn micro_size(&mut self, dim: &str, size: u64) -> u64 {
+        let Some(cut) = self.cut.as_ref().filter(|cut| *cut.dim == *dim) else { return size };
+        let micro = MicroBatches::new(Name::clone(&cut.dim), size, cut.count);
+        let size = micro.size;
+        self.built.graph.micro = (micro.count() > 1).then_some(micro);
+        size
+    }
+
+    /// The text of a preset for one micro-batch.
+    pub(super) fn of_micro_batch(
+        &mut self,
+        preset: &Ident,
+        options: &[Opt],
+        text: String,
+    ) -> String {
+        let Some(cut) = self.cut.clone() else { return text };
+        let pairs = parse::parse(&text).0.items.into_iter().filter_map(|item| match item.stmt {
+            Stmt::Dims(pairs) => Some(pairs),
+            _ => None,
+        });
+        let Some(whole) = pairs.flatten().find(|p| p.name.text == *cut.dim) else { return text };
+        let size = self.micro_size(&cut.dim, whole.size);
+        let mut options = options.to_vec();
+        options.retain(|o| o.key.text != *cut.dim);
+        let (key, value) =
+            (Ident { text: cut.dim.to_string(), span: cut.span }, OptValue::Number(size as f64));
+        options.push(Opt { key, value, value_span: cut.span, span: cut.span });
+        models::expand(preset, &options, &mut Vec::new()).unwrap_or(text)
+    }
+
+    /// Gives loss and states for all micro-batches together; the loss of one, and whether it counts
+    /// by its share of the rows.
+    pub(super) fn over_micro_batches(&mut self) -> (Option<NodeId>, bool) {
+        let loss = self.built.graph.loss;
+        let Some(cut) = self.cut.clone() else { return (loss, false) };
+        let dim = &cut.dim;
+        if self.built.graph.micro.is_none() {
+            if !self.built.graph.nodes().iter().any(|n| n.shape.has(dim)) {
+                let message = format!("No tensor has the dimension `{dim}` that micro-batches cut");
+                let hint =
+                    Hint::new("Say which dimension holds the rows of a batch: `batch:NAME`.");
+                self.diagnostics
+                    .push(Diagnostic::error(Code::MicroBatches, cut.span, message).hint(hint));
+            }
+            return (loss, false);
+        }
+        for (state, next) in self.built.graph.next.clone() {
+            let cx = self.later(&format!("{}/next", self.built.graph.node(state).name), cut.span);
+            let next = micro::over_mini_batch(&mut self.built.graph, &cx, next);
+            if let Some(place) = self.built.graph.next.iter_mut().find(|n| n.0 == state) {
+                place.1 = next;
+            }
+        }
+        let Some(loss) = loss else { return (None, false) };
+        let is_mean = self.weight(loss, &cut);
+        if Varying::default().of(&self.built.graph, loss) {
+            let cx = self.later("loss", self.built.graph.node(loss).span);
+            let graph = &mut self.built.graph;
+            graph.rename_node(loss, &Name::from("loss/micro"), Role::Activation);
+            let total = micro::accumulate(graph, &cx, loss, is_mean);
+            graph.rename_node(total, &Name::from("loss"), Role::Loss);
+            graph.loss = Some(total);
+        }
+        (Some(loss), is_mean)
+    }
+
+    fn later(&self, base: &str, span: Span) -> Context {
+        Context { base: Name::from(base), role: Role::Activation, phase: Phase::Forward, span }
+    }
+
+    /// Whether a micro-batch's loss counts by its share of the rows: not if it is a sum over them.
+    fn weight(&mut self, loss: NodeId, cut: &Cut) -> bool {
+        let graph = &self.built.graph;
+        let combined = micro::combined(graph, loss);
+        let name = |id: &NodeId| format!("`{}`", graph.node(*id).name);
+        let fault = if let ([mean, ..], [sum, ..]) = (&*combined.means, &*combined.sums) {
+            let message = format!(
+                "The loss adds a sum over the batch, {}, to a mean, {}, which micro-batches would weigh alike",
+                name(sum),
+                name(mean)
+            );
+            let d = Diagnostic::error(Code::MicroBatches, cut.span, message);
+            Some(d.hint(Hint::new("Make both means, or both sums.")))
+        } else if combined.others.is_empty() {
+            None
+        } else {
+            let (named, rest): (Vec<_>, Vec<_>) =
+                combined.others.iter().partition(|&&id| graph.node(id).is_named);
+            let shown: Vec<String> = named.into_iter().chain(rest).take(3).map(name).collect();
+            let message = format!(
+                "{} {} from the rows of one micro-batch, not of the whole batch",
+                shown.join(", "),
+                if shown.len() == 1 { "is made" } else { "are made" },
+            );
+            Some(Diagnostic::warning(Code::MicroBatches, cut.span, message))
+        };
+        self.diagnostics.extend(fault);
+        combined.sums.is_empty()
+    }
+}

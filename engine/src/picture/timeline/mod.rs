@@ -1,0 +1,219 @@
+//! A timeline as a picture: a lane per rank, a box per task, time to the right.
+//!
+//! ```text
+//! rank 0   [F0][F1]░░░ idle 3 ░░░[B1      ][B0      ]
+//! rank 1   ░░░░[F0][F1][B1      ][B0      ]░░░░░░░░░░
+//!          0       2       4       6       8
+//! ```
+//!
+//! A box says its kind by a letter (and by hue, and the legend names both) and its micro-batch by
+//! the number; where ranks hold several stages it says the stage, too, `2F0`, and every other stage
+//! of a rank is a shade darker. Overlapped pairs share the height of the lane. Of many ranks the
+//! first and the last are drawn; a long time is cut in the middle.
+
+mod cut;
+mod say;
+
+use super::curve::scale::{Scale, short};
+use super::draft::{Draft, rect};
+use super::elide::{self, Slot as Place};
+use super::geometry::text_width;
+use super::scene::{Align, Mark, Scene, Tone};
+use crate::index::{IdVec, Idx as _, Pnum, Rank, Stage};
+use crate::timeline::{Interval, Kind, Task, Timeline};
+use cut::{Cut, GAP};
+use std::collections::BTreeSet;
+
+/// Height of a lane, and of the room between two.
+const LANE: f64 = 30.0;
+const BETWEEN: f64 = 4.0;
+
+/// Font size in boxes.
+const BOX: f64 = 10.0;
+
+/// Room left and right of a text in its box.
+const PAD: f64 = 2.0;
+
+/// Font size of ticks, names of ranks and the legend.
+const NAME: f64 = 11.0;
+
+/// The most lanes drawn.
+const MOST_LANES: u64 = 16;
+
+/// What a picture of a timeline says beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct View {
+    /// Title of the scene: `1f1b, 4 ranks, 8 micro-batches`.
+    pub title: String,
+    /// The unit of time: `s`, or nothing for that of the costs.
+    pub unit: String,
+    /// The processors of each rank, where they are known: a picked one lights up its lane.
+    pub pnums: IdVec<Rank, Vec<Pnum>>,
+}
+
+/// The timeline as a scene.
+pub fn scene(timeline: &Timeline, view: &View) -> Scene {
+    let ranks = timeline.lanes().len() as u64;
+    let shown = elide::shown(&[ranks], &[MOST_LANES], MOST_LANES)[0].min(ranks);
+    let stages: IdVec<Rank, Vec<Stage>> = timeline.lanes().iter().map(|l| stages(l)).collect();
+    let names_stages = stages.iter().any(|stages| stages.len() > 1);
+    let all = timeline.intervals().flat_map(|(_, interval)| interval.slot.tasks());
+    let widest = all.map(|task| text_width(&name(task, names_stages), BOX)).fold(0.0, f64::max);
+    let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0));
+    let mut board = Board { draft: Draft::new(), timeline, view, cut, stages, names_stages };
+    board.legend();
+    let mut top = 0.0;
+    for place in elide::slots(ranks, shown) {
+        match place {
+            Place::Block(rank) => board.lane(Rank::new(rank as usize), top),
+            Place::Gap => {
+                let at = (board.middle(), top + LANE / 2.0);
+                board.draft.text(Tone::Elided, at, NAME, Align::Middle, "⋮");
+            }
+        }
+        top += LANE + BETWEEN;
+    }
+    board.axis(top);
+    let words = say::words(timeline, view, shown, board.cut.left_out());
+    board.draft.finish(words)
+}
+
+struct Board<'a> {
+    draft: Draft,
+    timeline: &'a Timeline,
+    view: &'a View,
+    cut: Cut,
+    /// The stages of every rank, in their order.
+    stages: IdVec<Rank, Vec<Stage>>,
+    /// Whether boxes say their stage.
+    names_stages: bool,
+}
+
+impl Board<'_> {
+    fn middle(&self) -> f64 {
+        self.cut.places().last().map_or(0.0, |(_, right)| right / 2.0)
+    }
+
+    /// The kinds that occur, each with its box and name.
+    fn legend(&mut self) {
+        const SIDE: f64 = 12.0;
+        let has = |kind: Kind| {
+            let mut tasks = self.timeline.intervals().flat_map(|(_, i)| i.slot.tasks());
+            tasks.any(|task| task.kind == kind)
+        };
+        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| has(*kind)).collect();
+        let mut left = 0.0;
+        for kind in kinds {
+            let text = format!("{} {}", kind.letter(), kind.name());
+            let top = -2.0 * SIDE - 4.0;
+            self.draft.push(Tone::Slice(hue(kind)), rect(left, top, SIDE, SIDE, 2.0));
+            let at = (left + SIDE + 5.0, top + SIDE / 2.0);
+            self.draft.text(Tone::Note, at, NAME, Align::Start, &text);
+            left += SIDE + 5.0 + text_width(&text, NAME) + 16.0;
+        }
+    }
+
+    /// A rank's name, its idle time as ground, its tasks upon it.
+    fn lane(&mut self, rank: Rank, top: f64) {
+        let at = (-8.0, top + LANE / 2.0);
+        self.draft.text(Tone::Label, at, NAME, Align::End, &format!("rank {}", rank.0));
+        for (left, right) in self.cut.places() {
+            self.draft.push(Tone::Idle, rect(left, top, right - left, LANE, 0.0));
+        }
+        let mut now = self.timeline.start();
+        for interval in &self.timeline.lanes()[rank] {
+            self.idle(now, interval.start, top);
+            let tasks = interval.slot.tasks().count() as f64;
+            for (row, task) in (0..).map(f64::from).zip(interval.slot.tasks()) {
+                let height = LANE / tasks;
+                self.task(rank, task, interval, (top + row * height, height));
+            }
+            now = interval.end;
+        }
+        self.idle(now, self.timeline.end(), top);
+        if self.cut.left_out().is_some()
+            && let Some((_, right)) = self.cut.places().first()
+        {
+            let at = (right + GAP / 2.0, top + LANE / 2.0);
+            self.draft.text(Tone::Elided, at, NAME, Align::Middle, "…");
+        }
+    }
+
+    /// `idle 3` where a rank waits and there is room to say so.
+    fn idle(&mut self, from: f64, to: f64, top: f64) {
+        let text = format!("idle {}", short(to - from));
+        let Some(&(left, right)) = self.cut.pixels(from, to).first() else { return };
+        if text_width(&text, BOX) + 2.0 * PAD <= right - left {
+            let at = (f64::midpoint(left, right), top + LANE / 2.0);
+            self.draft.text(Tone::Note, at, BOX, Align::Middle, &text);
+        }
+    }
+
+    /// A task's box, with its name if that fits; `rows` is its top and height.
+    fn task(&mut self, rank: Rank, task: Task, interval: &Interval, rows: (f64, f64)) {
+        let (top, height) = rows;
+        let name = name(task, self.names_stages);
+        // every other stage of a rank is darker
+        let round = self.stages[rank].iter().position(|stage| *stage == task.stage).unwrap_or(0);
+        let hue = hue(task.kind);
+        let tone = if round % 2 == 1 { Tone::SliceShade(hue) } else { Tone::Slice(hue) };
+        for (left, right) in self.cut.pixels(interval.start, interval.end) {
+            self.draft.add(Mark {
+                form: rect(left, top, right - left, height, 0.0),
+                tone,
+                pnums: self.view.pnums.get(rank).cloned().unwrap_or_default(),
+                tip: Some(say::tip(rank, task, interval, &self.view.unit)),
+            });
+            if text_width(&name, BOX) + 2.0 * PAD <= right - left {
+                let at = (f64::midpoint(left, right), top + height / 2.0);
+                self.draft.text(Tone::Label, at, BOX, Align::Middle, &name);
+            }
+        }
+    }
+
+    /// The axis of time below the lanes.
+    fn axis(&mut self, top: f64) {
+        let places = self.cut.places();
+        let mut free = f64::NEG_INFINITY;
+        for (&(from, to), &(left, right)) in self.cut.stretches().iter().zip(&places) {
+            self.draft.line(Tone::Link, &[(left, top), (right, top)]);
+            let scale = Scale::linear([from, to].into_iter(), right - left);
+            for tick in scale.ticks().into_iter().filter(|tick| (from..=to).contains(tick)) {
+                let at = left + scale.place(tick);
+                let (text, half) = (short(tick), text_width(&short(tick), NAME) / 2.0);
+                self.draft.line(Tone::Link, &[(at, top), (at, top + 4.0)]);
+                if at - half >= free {
+                    self.draft.text(Tone::Note, (at, top + 13.0), NAME, Align::Middle, &text);
+                    free = at + half + 4.0;
+                }
+            }
+        }
+        let unit = if self.view.unit.is_empty() { "" } else { &format!(" in {}", self.view.unit) };
+        let at = (self.middle(), top + 30.0);
+        self.draft.note(at, Align::Middle, &format!("time{unit}"));
+    }
+}
+
+/// What a box says: `F3`, or with its stage `2F3`.
+fn name(task: Task, with_stage: bool) -> String {
+    let Task { stage: _, kind, micro_batch } = task;
+    if with_stage { task.to_string() } else { format!("{}{}", kind.letter(), micro_batch.0) }
+}
+
+/// The stages of a lane, in their order.
+fn stages(lane: &[Interval]) -> Vec<Stage> {
+    let all: BTreeSet<Stage> =
+        lane.iter().flat_map(|interval| interval.slot.tasks()).map(|task| task.stage).collect();
+    all.into_iter().collect()
+}
+
+/// The hue of a kind.
+const fn hue(kind: Kind) -> u8 {
+    match kind {
+        Kind::Forward => 0,
+        Kind::Recompute => 6,
+        Kind::Backward => 2,
+        Kind::InputGradient => 1,
+        Kind::WeightGradient => 4,
+    }
+}

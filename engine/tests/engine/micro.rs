@@ -1,0 +1,105 @@
+//! Micro-batches: losses, gradients and what is held equal those of the whole batch.
+
+use crate::common::{session, study};
+use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::session::{Session, difference, max_difference};
+use meshwork_engine::spmd::check::check;
+
+const MODELS: [(&str, &str); 4] = [
+    ("mlp batch:8 in:4 hidden:8 depth:2 out:2", "batch:a hidden:b"),
+    ("two_layer batch:8 io:4 hidden:8", "batch:a hidden:b"),
+    (
+        "transformer batch:8 length:4 vocab:8 d_model:8 heads:2 d_kv:4 d_ff:16 layers:2 dropout:0.1",
+        "batch:a heads:b d_ff:b vocab:b",
+    ),
+    (
+        "encoder_decoder batch:8 length:4 vocab:8 d_model:8 heads:2 d_kv:4 d_ff:16 layers:1",
+        "batch:a heads:b d_ff:b vocab:b",
+    ),
+];
+
+fn text(mesh: &str, model: &str, train: &str) -> String {
+    format!("{mesh}\nmodel {model}\ntrain optimizer:adam rate:0.01 steps:3 dtype:f64 {train}")
+}
+
+/// For every number of micro-batches, even or not, and layout.
+#[test]
+fn equal_to_the_whole_batch() {
+    for (model, layout) in MODELS {
+        for clip in ["", "clip:0.1"] {
+            let mut whole = session(&text("", model, clip));
+            let expected: Vec<f64> = (0..3).map(|_| whole.step().loss.unwrap()).collect();
+            for micro in [1, 2, 4, 8] {
+                for mesh in ["", "mesh a:2 b:2"] {
+                    if !mesh.is_empty() && micro == 8 {
+                        continue; // one row is not split over two processors
+                    }
+                    let mesh = if mesh.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{mesh}\nlayout {layout}")
+                    };
+                    let text = text(&mesh, model, &format!("{clip} micro_batches:{micro}"));
+                    let study = study(&text);
+                    check(study.program().unwrap()).unwrap();
+                    let mut cut = Session::new(&study, None, Alone).unwrap();
+                    let losses: Vec<f64> = (0..3).map(|_| cut.step().loss.unwrap()).collect();
+                    assert!(
+                        difference(&losses, &expected) < 1e-12,
+                        "{text}\n{losses:?} {expected:?}"
+                    );
+                    assert!(max_difference(&cut, &whole) < 1e-9, "{text}");
+                    assert_eq!(cut.counted(), cut.predicted(), "{text}");
+                    assert_eq!(cut.peak_bytes(), study.totals().unwrap().peak_bytes_per_processor);
+                }
+            }
+        }
+    }
+}
+
+/// Gradients settle once, however many micro-batches made them.
+#[test]
+fn one_allreduce_of_gradients() {
+    let model = "mlp batch:16 in:4 hidden:8 depth:2 out:2";
+    let of = |micro: u32| {
+        let train = format!("micro_batches:{micro}");
+        let study = study(&text("mesh a:2\nlayout batch:a", model, &train));
+        let all = study.collectives();
+        let gradients: Vec<_> = all.iter().filter(|c| c.tensors[0].starts_with("grad/")).collect();
+        assert_eq!(gradients.len(), 1, "{}", study.listing().unwrap());
+        assert_eq!(gradients[0].times, 1);
+        study.totals().unwrap()
+    };
+    let (one, four) = (of(1), of(4));
+    assert_eq!(one.messages, four.messages);
+    assert_eq!(one.bytes, four.bytes);
+}
+
+/// What the backward pass needs is held for one micro-batch at a time.
+#[test]
+fn less_is_held() {
+    let model = "mlp batch:256 in:4 hidden:64 depth:4 out:2";
+    let held = |micro: u32| {
+        let study = study(&text("", model, &format!("micro_batches:{micro}")));
+        study.totals().unwrap().peak_bytes_per_processor
+    };
+    assert!(held(8) * 2 < held(1), "{} {}", held(8), held(1));
+}
+
+/// Statistics of batch norm are those of a micro-batch, its running means those of all.
+#[test]
+fn batch_norm_by_micro_batch() {
+    let model = "convnet batch:8 h:4 w:4 channels:4";
+    let state = |train: &str| {
+        let mut session = session(&text("", model, train));
+        session.step();
+        ["conv1.mean_seen", "conv1.variance_seen"].map(|n| session.value(n).unwrap().values)
+    };
+    let (whole, cut) = (state(""), state("micro_batches:4"));
+    for (a, b) in whole.iter().zip(&cut) {
+        assert!(difference(a, b) < 1e-12, "{a:?} {b:?}");
+    }
+    let study = study(&text("", model, "micro_batches:4"));
+    let warning = &study.diagnostics()[0];
+    assert!(warning.message.contains("of one micro-batch"), "{}", warning.message);
+}
