@@ -244,33 +244,3 @@ impl Matrices {
         tasks
     }
 }
-
-/// Fills `out` with the elements at linear positions `start..` of the loops `sizes` over `data`.
-pub fn gather<T: Copy>(
-    data: &[T],
-    sizes: &[usize],
-    strides: &[usize],
-    start: usize,
-    out: &mut [T],
-) {
-    let (Some(&run), Some(&step)) = (sizes.last(), strides.last()) else { return };
-    let outer = (&sizes[..sizes.len() - 1], &strides[..strides.len() - 1]);
-    let (mut at, mut rest) = (start, out);
-    while !rest.is_empty() {
-        let within = at % run;
-        let take = (run - within).min(rest.len());
-        let base = super::strides::offset(at / run, outer.0, outer.1) + within * step;
-        let (part, after) = rest.split_at_mut(take);
-        match step {
-            0 => part.fill(data[base]),
-            1 => part.copy_from_slice(&data[base..base + take]),
-            _ => {
-                for (o, &x) in part.iter_mut().zip(data[base..].iter().step_by(step)) {
-                    *o = x;
-                }
-            }
-        }
-        at += take;
-        rest = after;
-    }
-}

@@ -1,9 +1,8 @@
 //! Tapes over cache-sized chunks: each instruction runs over a chunk of elements before the next
 //! does, so the interpretation costs little and intermediate results never leave the cache.
 
-use super::einsum::gather;
 use super::number::Number;
-use super::strides::{Local, merge};
+use super::strides::{Input, Local, gather, merge, offset};
 use crate::graph::init::uniform;
 use crate::graph::op::Noise;
 use crate::layout::dims::Shape;
@@ -64,33 +63,63 @@ impl TapePlan {
         axes.map(|((&(size, stride), b), whole)| (b + (at / stride % size) as u64) * whole).sum()
     }
 
-    /// Computes the results `start..`; `begin` is the slice's first position along each axis.
+    /// The numbers of an input for the results `at..`, where they lie side by side.
+    fn run<'x, T: Copy>(
+        &self,
+        input: Input<'x, T>,
+        k: usize,
+        (at, length): (usize, usize),
+    ) -> Option<&'x [T]> {
+        let (strides, outer) = (&self.strides[k], self.sizes.len() - 1);
+        let run = self.sizes[outer];
+        let lies = strides[outer] == 1 && at % run + length <= run;
+        lies.then(|| {
+            let base = offset(at / run, &self.sizes[..outer], &strides[..outer]);
+            input.run(base + at % run, length)
+        })
+    }
+
+    /// Computes the results `start..`; `begin` is the slice's first position along each axis, and
+    /// `registers` is memory.
     pub fn compute<T: Number>(
         &self,
-        inputs: &[&[T]],
+        inputs: &[Input<'_, T>],
         begin: &[u64],
         moment: Moment,
-        start: usize,
-        out: &mut [T],
+        (start, out): (usize, &mut [T]),
+        registers: &mut Vec<T>,
     ) {
         let code = self.tape.code();
-        let mut registers = vec![T::zero(); code.len() * CHUNK];
-        let mut done = 0;
-        while done < out.len() {
-            let length = CHUNK.min(out.len() - done);
-            let at = start + done;
+        if registers.len() < code.len() * CHUNK {
+            registers.resize(code.len() * CHUNK, T::zero());
+        }
+        let last = code.len() - 1;
+        // Loads that need no copy.
+        let mut loaded: Vec<Option<&[T]>> = vec![None; code.len()];
+        for (c, out) in out.chunks_mut(CHUNK).enumerate() {
+            let (at, length) = (start + c * CHUNK, out.len());
             for (i, instr) in code.iter().enumerate() {
                 let (before, rest) = registers.split_at_mut(i * CHUNK);
-                let target = &mut rest[..length];
-                let r = |k: u16| &before[usize::from(k) * CHUNK..][..length];
+                if let Instr::Load(k) = *instr {
+                    let k = usize::from(k);
+                    loaded[i] = self.run(inputs[k], k, (at, length));
+                    if loaded[i].is_some() && i < last {
+                        continue;
+                    }
+                }
+                let target = if i == last { &mut *out } else { &mut rest[..length] };
+                let r = |k: u16| {
+                    let k = usize::from(k);
+                    loaded[k].unwrap_or_else(|| &before[k * CHUNK..][..length])
+                };
                 match *instr {
                     Instr::Load(k) => {
                         let k = usize::from(k);
                         gather(inputs[k], &self.sizes, &self.strides[k], at, target);
                     }
-                    Instr::Constant(c) => {
-                        if done == 0 {
-                            rest[..CHUNK].fill(T::from_f64(c));
+                    Instr::Constant(x) => {
+                        if c == 0 || i == last {
+                            target.fill(T::from_f64(x));
                         }
                     }
                     Instr::Training => target.fill(T::from_f64(f64::from(moment.training))),
@@ -122,9 +151,6 @@ impl TapePlan {
                     Instr::Three(_, a, b, c) => T::select(r(a), r(b), r(c), target),
                 }
             }
-            let last = (code.len() - 1) * CHUNK;
-            out[done..done + length].copy_from_slice(&registers[last..last + length]);
-            done += length;
         }
     }
 }

@@ -6,7 +6,7 @@ use super::gather::GatherPlan;
 use super::number::Number;
 use super::order::Lines;
 use super::reduce::ReducePlan;
-use super::strides::Local;
+use super::strides::{Input, Local};
 use super::sums::Sums;
 use super::window::WindowPlan;
 use crate::graph::op::Running;
@@ -181,28 +181,29 @@ impl Kernel {
         Place { output: begin(output), first }
     }
 
-    /// Computes the elements `start..` of a processor's result.
+    /// Computes the elements `start..` of a processor's result; `registers` is memory.
     pub fn compute<T: Number>(
         &self,
-        inputs: &[&[T]],
+        inputs: &[Input<'_, T>],
         place: &Place,
         moment: Moment,
-        start: usize,
-        out: &mut [T],
+        (start, out): (usize, &mut [T]),
+        registers: &mut Vec<T>,
     ) {
+        let whole = |i: usize| inputs[i].tail(0);
         match self {
-            Self::Tape(plan) => plan.compute(inputs, &place.output, moment, start, out),
-            Self::Reduce(plan) => plan.compute(inputs[0], start, out),
-            Self::Window(plan) => plan.read(inputs[0], start, out),
-            Self::Unwindow(plan) => plan.add_back(inputs[0], start, out),
-            Self::Gather(plan, _) => plan.pick(inputs[0], inputs[1], place.first, start, out),
-            Self::Scatter(plan, _) => plan.add_back(inputs[0], inputs[1], place.first, out),
-            Self::TopK(lines, count) => lines.top_k(inputs[0], *count, out),
-            Self::Cumsum(lines, running) => lines.cumsum(inputs[0], *running, out),
-            Self::Sums(plan) => plan.compute([inputs[0], inputs[1]], start, out),
-            Self::Matrices(_) | Self::Copy => {
-                out.copy_from_slice(&inputs[0][start..start + out.len()]);
+            Self::Tape(plan) => {
+                plan.compute(inputs, &place.output, moment, (start, out), registers);
             }
+            Self::Reduce(plan) => plan.compute(inputs[0], start, out),
+            Self::Sums(plan) => plan.compute([inputs[0], inputs[1]], start, out),
+            Self::Window(plan) => plan.read(whole(0), start, out),
+            Self::Unwindow(plan) => plan.add_back(whole(0), start, out),
+            Self::Gather(plan, _) => plan.pick(whole(0), whole(1), place.first, start, out),
+            Self::Scatter(plan, _) => plan.add_back(whole(0), whole(1), place.first, out),
+            Self::TopK(lines, count) => lines.top_k(whole(0), *count, out),
+            Self::Cumsum(lines, running) => lines.cumsum(whole(0), *running, out),
+            Self::Matrices(_) | Self::Copy => out.copy_from_slice(inputs[0].run(start, out.len())),
         }
     }
 }

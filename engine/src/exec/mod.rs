@@ -1,6 +1,7 @@
 //! Running a Program on slices that hold numbers.
 
 pub mod gemm;
+pub mod functions;
 pub mod number;
 pub mod pool;
 #[cfg(not(target_arch = "wasm32"))]
@@ -14,5 +15,7 @@ pub mod window;
 pub mod gather;
 pub mod order;
 pub mod kernel;
+pub mod memory;
 pub mod buffers;
+pub mod sweep;
 pub mod host;

@@ -1,15 +1,16 @@
 //! The number types slices are made of, and element functions over runs of them.
 
 use super::gemm::{self, Hand, Part, Scratch, Side, Tiled};
-use super::sums;
+use super::{functions, sums};
 use crate::graph::op::Element;
+use bytemuck::Pod;
 use ndarray::LinalgScalar;
 use std::cell::RefCell;
 use std::ops::Range;
 
 /// `f32` or `f64`.
 pub trait Number:
-    LinalgScalar + Tiled + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static
+    LinalgScalar + Tiled + Default + Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static
 {
     /// Bytes of one number.
     const BYTES: u64;
@@ -34,6 +35,9 @@ pub trait Number:
     /// A task of a product: [`gemm::multiply`], compiled with the engine, in this thread's memory.
     fn multiply(task: &mut Part<'_, '_, Self>);
 
+    /// Memory that this thread keeps for what passes through its caches.
+    fn with_memory<R>(work: impl FnOnce(&mut Scraps<Self>) -> R) -> R;
+
     /// The sum of the products of two runs: [`sums::dot`], compiled with the engine.
     fn dot(x: &[Self], y: &[Self]) -> Self;
 
@@ -48,29 +52,42 @@ pub trait Number:
 
     /// `y` where `x` is not 0, else `z`.
     fn select(x: &[Self], y: &[Self], z: &[Self], out: &mut [Self]) {
-        for (i, o) in out.iter_mut().enumerate() {
-            *o = if x[i] == Self::zero() { z[i] } else { y[i] };
+        for (((o, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            *o = if x == Self::zero() { z } else { y };
         }
     }
 }
 
+/// Memory for values that live no longer than a task.
+#[derive(Debug, Default)]
+pub struct Scraps<T> {
+    /// Results of a tape's instructions.
+    pub registers: Vec<T>,
+    /// What a sweep makes and reads again.
+    pub tiles: Vec<T>,
+}
+
 macro_rules! number {
-    ($t:ident, $bytes:literal, $from:expr) => {
+    ($t:ident, $bytes:literal, $from:expr, $exp:expr, $tanh:expr) => {
         impl Number for $t {
             const BYTES: u64 = $bytes;
 
+            #[inline]
             fn from_f64(x: f64) -> Self {
                 ($from)(x)
             }
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
 
+            #[inline]
             fn greater(self, other: Self) -> Self {
                 if self > other || self.is_nan() { self } else { other }
             }
 
+            #[inline]
             fn lesser(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }
             }
@@ -89,6 +106,14 @@ macro_rules! number {
                     static SCRATCH: RefCell<Scratch<$t>> = const { RefCell::new(Scratch::new()) };
                 }
                 SCRATCH.with_borrow_mut(|scratch| gemm::multiply(task, scratch));
+            }
+
+            fn with_memory<R>(work: impl FnOnce(&mut Scraps<Self>) -> R) -> R {
+                thread_local! {
+                    static SCRAPS: RefCell<Scraps<$t>> =
+                        const { RefCell::new(Scraps { registers: Vec::new(), tiles: Vec::new() }) };
+                }
+                SCRAPS.with_borrow_mut(work)
             }
 
             fn dot(x: &[Self], y: &[Self]) -> Self {
@@ -114,27 +139,27 @@ macro_rules! number {
                     Element::Neg => each!(|x| -x),
                     Element::Relu => each!(|x| if x > 0.0 || x.is_nan() { x } else { 0.0 }),
                     Element::Heaviside => each!(|x| if x > 0.0 { 1.0 } else { 0.0 }),
-                    Element::Exp => each!(|x| x.exp()),
+                    Element::Exp => each!(|x| $exp(x)),
                     Element::Log => each!(|x| x.ln()),
                     Element::Sqrt => each!(|x| x.sqrt()),
                     Element::Rsqrt => each!(|x| 1.0 / x.sqrt()),
                     Element::Square => each!(|x| x * x),
                     Element::Abs => each!(|x| x.abs()),
                     Element::Sign => each!(|x| if x == 0.0 { 0.0 } else { x.signum() }),
-                    Element::Tanh => each!(|x| x.tanh()),
-                    Element::Sigmoid => each!(|x| 1.0 / (1.0 + (-x).exp())),
+                    Element::Tanh => each!(|x| $tanh(x)),
+                    Element::Sigmoid => each!(|x| 1.0 / (1.0 + $exp(-x))),
                     Element::Gelu => {
-                        each!(|x| 0.5 * x * (1.0 + (c * (x + cubic * x * x * x)).tanh()));
+                        each!(|x| 0.5 * x * (1.0 + $tanh(c * (x + cubic * x * x * x))));
                     }
                     Element::GeluSlope => each!(|x| {
-                        let t = (c * (x + cubic * x * x * x)).tanh();
+                        let t = $tanh(c * (x + cubic * x * x * x));
                         0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * c * (1.0 + 3.0 * cubic * x * x)
                     }),
                     Element::Softplus => {
                         each!(|x| if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() });
                     }
                     Element::Elu => each!(|x| if x > 0.0 { x } else { x.exp_m1() }),
-                    Element::EluSlope => each!(|x| if x > 0.0 { 1.0 } else { x.exp() }),
+                    Element::EluSlope => each!(|x| if x > 0.0 { 1.0 } else { $exp(x) }),
                     Element::Sin => each!(|x| x.sin()),
                     Element::Cos => each!(|x| x.cos()),
                     Element::OneMinusPower(base) => {
@@ -204,5 +229,5 @@ macro_rules! number {
     };
 }
 
-number!(f32, 4, |x: f64| x as f32);
-number!(f64, 8, |x: f64| x);
+number!(f32, 4, |x: f64| x as f32, functions::exp, functions::tanh);
+number!(f64, 8, |x: f64| x, f64::exp, f64::tanh);

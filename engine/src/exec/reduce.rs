@@ -3,8 +3,11 @@
 //! Accumulation is in 64-bit floats whatever the number type, in storage order of the input.
 
 use super::number::Number;
-use super::strides::{Local, merge, offset};
+use super::strides::{Input, Local, merge, offset};
 use crate::graph::op::Reduction;
+
+/// Partial results of a run.
+const LANES: usize = 8;
 
 /// How one reduction is computed; the same on every processor.
 #[derive(Debug, Clone)]
@@ -44,7 +47,7 @@ impl ReducePlan {
     }
 
     /// Computes the results `start..` of the output.
-    pub fn compute<T: Number>(&self, input: &[T], start: usize, out: &mut [T]) {
+    pub fn compute<T: Number>(&self, input: Input<'_, T>, start: usize, out: &mut [T]) {
         let empty = match self.reduction {
             Reduction::Sum | Reduction::Mean => 0.0,
             Reduction::Max => f64::NEG_INFINITY,
@@ -64,7 +67,7 @@ impl ReducePlan {
                 for g in 0..count {
                     let at =
                         base + offset(g, &self.gone_sizes[..outer], &self.gone_strides[..outer]);
-                    *sum = self.fold(*sum, &input[at..at + run]);
+                    *sum = self.fold(*sum, input.run(at, run));
                 }
             }
         } else {
@@ -81,24 +84,13 @@ impl ReducePlan {
 
     fn fold<T: Number>(&self, first: f64, run: &[T]) -> f64 {
         match self.reduction {
-            Reduction::Sum | Reduction::Mean => {
-                // Four lanes, so that the adds do not wait for each other.
-                let mut lanes = [0.0; 4];
-                let chunks = run.chunks_exact(4);
-                let rest: f64 = chunks.remainder().iter().map(|x| x.to_f64()).sum();
-                for chunk in chunks {
-                    for (lane, x) in lanes.iter_mut().zip(chunk) {
-                        *lane += x.to_f64();
-                    }
-                }
-                first + ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + rest
-            }
-            Reduction::Max => run.iter().fold(first, |m, x| m.greater(x.to_f64())),
-            Reduction::Min => run.iter().fold(first, |m, x| m.lesser(x.to_f64())),
+            Reduction::Sum | Reduction::Mean => first + folded(0.0, run, |a, b| a + b),
+            Reduction::Max => folded(first, run, f64::greater),
+            Reduction::Min => folded(first, run, f64::lesser),
         }
     }
 
-    fn add_row<T: Number>(&self, input: &[T], base: usize, start: usize, sums: &mut [f64]) {
+    fn add_row<T: Number>(&self, input: Input<'_, T>, base: usize, start: usize, sums: &mut [f64]) {
         let run = self.kept_sizes.last().copied().unwrap_or(1);
         let step = self.kept_strides.last().copied().unwrap_or(1);
         let outer = self.kept_sizes.len() - 1;
@@ -110,15 +102,27 @@ impl ReducePlan {
             let at = base
                 + offset(row, &self.kept_sizes[..outer], &self.kept_strides[..outer])
                 + within * step;
-            for (k, sum) in sums[i..i + take].iter_mut().enumerate() {
-                let x = input[at + k * step].to_f64();
-                *sum = match self.reduction {
-                    Reduction::Sum | Reduction::Mean => *sum + x,
-                    Reduction::Max => sum.greater(x),
-                    Reduction::Min => sum.lesser(x),
-                };
+            let row = input.tail(at).iter().step_by(step.max(1)).map(|x| x.to_f64());
+            let row = sums[i..i + take].iter_mut().zip(row);
+            match self.reduction {
+                Reduction::Sum | Reduction::Mean => row.for_each(|(sum, x)| *sum += x),
+                Reduction::Max => row.for_each(|(sum, x)| *sum = sum.greater(x)),
+                Reduction::Min => row.for_each(|(sum, x)| *sum = sum.lesser(x)),
             }
             i += take;
         }
     }
+}
+
+/// A run combined in lanes, so that one number does not wait for the one before.
+fn folded<T: Number>(first: f64, run: &[T], combine: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut lanes = [first; LANES];
+    let (chunks, rest) = run.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
+            *lane = combine(*lane, x.to_f64());
+        }
+    }
+    let rest = rest.iter().map(|x| x.to_f64());
+    lanes.into_iter().chain(rest).fold(first, combine)
 }

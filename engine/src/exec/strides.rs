@@ -42,6 +42,70 @@ impl Local {
     }
 }
 
+/// A slice, or what a tile needs of one: the numbers from position `from` on.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'x, T> {
+    data: &'x [T],
+    from: usize,
+}
+
+impl<'x, T: Copy> Input<'x, T> {
+    /// A whole slice.
+    pub const fn whole(data: &'x [T]) -> Self {
+        Self { data, from: 0 }
+    }
+
+    /// What begins at a position of the slice.
+    pub const fn part(data: &'x [T], from: usize) -> Self {
+        Self { data, from }
+    }
+
+    /// The number at a position of the slice.
+    pub fn at(self, position: usize) -> T {
+        self.data[position - self.from]
+    }
+
+    /// The numbers from a position of the slice on.
+    pub fn tail(self, position: usize) -> &'x [T] {
+        &self.data[position - self.from..]
+    }
+
+    /// So many numbers from a position of the slice on.
+    pub fn run(self, position: usize, length: usize) -> &'x [T] {
+        &self.tail(position)[..length]
+    }
+}
+
+/// Fills `out` with the elements at linear positions `start..` of the loops `sizes` over `data`.
+pub fn gather<T: Copy>(
+    data: Input<'_, T>,
+    sizes: &[usize],
+    strides: &[usize],
+    start: usize,
+    out: &mut [T],
+) {
+    let (Some(&run), Some(&step)) = (sizes.last(), strides.last()) else { return };
+    let outer = (&sizes[..sizes.len() - 1], &strides[..strides.len() - 1]);
+    let (mut at, mut rest) = (start, out);
+    while !rest.is_empty() {
+        let within = at % run;
+        let take = (run - within).min(rest.len());
+        let base = offset(at / run, outer.0, outer.1) + within * step;
+        let (part, after) = rest.split_at_mut(take);
+        match step {
+            0 => part.fill(data.at(base)),
+            1 => part.copy_from_slice(data.run(base, take)),
+            _ => {
+                for (o, &x) in part.iter_mut().zip(data.tail(base).iter().step_by(step)) {
+                    *o = x;
+                }
+            }
+        }
+        at += take;
+        rest = after;
+    }
+}
+
 /// Merges neighbouring loops that all operands walk as one: `sizes` and, per operand, its strides.
 /// Loops of size 1 vanish; at least one loop remains.
 pub fn merge(sizes: &[usize], strides: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {

@@ -5,7 +5,7 @@
 //! into tasks.
 
 use super::number::Number;
-use super::strides::{Local, merge, offset};
+use super::strides::{Input, Local, merge, offset};
 
 /// Numbers that are summed before they are added to the sum of all: rounding errors grow with the
 /// number of additions in a row.
@@ -78,7 +78,7 @@ impl Sums {
     }
 
     /// Computes the results `start..`.
-    pub fn compute<T: Number>(&self, inputs: [&[T]; 2], start: usize, out: &mut [T]) {
+    pub fn compute<T: Number>(&self, inputs: [Input<'_, T>; 2], start: usize, out: &mut [T]) {
         let (run, steps) = self.kept.last();
         let (length, [a, b]) = self.gone.last();
         let one_by_one = (a == 1 && b == 1 && length >= LANES) || run == 1;
@@ -96,12 +96,12 @@ impl Sums {
     }
 
     /// One result.
-    fn dot<T: Number>(&self, [x, y]: [&[T]; 2], [at_x, at_y]: [usize; 2]) -> T {
+    fn dot<T: Number>(&self, [x, y]: [Input<'_, T>; 2], [at_x, at_y]: [usize; 2]) -> T {
         let (run, [a, b]) = self.gone.last();
         let mut sum = T::zero();
         for round in 0..self.gone.rounds() {
             let [from_x, from_y] = self.gone.outer(round);
-            let (x, y) = (&x[at_x + from_x..], &y[at_y + from_y..]);
+            let (x, y) = (x.tail(at_x + from_x), y.tail(at_y + from_y));
             if a == 1 && b == 1 {
                 for (x, y) in x[..run].chunks(BLOCK).zip(y[..run].chunks(BLOCK)) {
                     sum = sum + T::dot(x, y);
@@ -116,15 +116,15 @@ impl Sums {
     }
 
     /// A run of results, to all of which the same sums are added in turn.
-    fn many<T: Number>(&self, [x, y]: [&[T]; 2], [at_x, at_y]: [usize; 2], out: &mut [T]) {
+    fn many<T: Number>(&self, [x, y]: [Input<'_, T>; 2], [at_x, at_y]: [usize; 2], out: &mut [T]) {
         let (run, [a, b]) = self.gone.last();
         let steps = self.kept.last().1;
         out.fill(T::zero());
         for round in 0..self.gone.rounds() {
             let [from_x, from_y] = self.gone.outer(round);
             for k in 0..run {
-                let x = &x[at_x + from_x + k * a..];
-                let y = &y[at_y + from_y + k * b..];
+                let x = x.tail(at_x + from_x + k * a);
+                let y = y.tail(at_y + from_y + k * b);
                 T::add_products(steps, x, y, out);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::work::chunks;
+use crate::exec::buffers::Buffer;
 use crate::exec::kernel::TASK;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
@@ -22,11 +23,10 @@ impl<T: Number, P: Pool> Host<T, P> {
             let slice = self.at(input)[from.0 as usize].as_ref().map(Arc::clone);
             if let (Some(true), Some(slice)) = (received, &slice) {
                 self.counted.messages += 1;
-                self.counted.bytes += slice.0.len() as u64 * T::BYTES;
+                self.counted.bytes += slice.len() as u64 * T::BYTES;
             }
             self.slices[output][instance][to.0 as usize] = slice;
         }
-        self.hold(output);
     }
 
     /// Does a collective with one of the tensors it carries; the first `begins` its messages.
@@ -54,7 +54,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let slices = members.iter().map(|&p| self.at(input)[p].as_ref());
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
-            let elements = self.at(input)[members[0]].as_ref().map_or(0, |s| s.0.len());
+            let elements = self.at(input)[members[0]].as_ref().map_or(0, |s| s.len());
             let n = members.len() as u64;
             self.counted.messages += if begins { collective.messages_of_group(n) } else { 0 };
             self.counted.bytes += collective.sent_by_group(n, elements as u64) * T::BYTES;
@@ -69,13 +69,11 @@ impl<T: Number, P: Pool> Host<T, P> {
             }
         }
         let length = program.slice_elements(output) as usize;
-        let mut results: Vec<Vec<T>> = wanted.iter().map(|_| self.buffers.take(length)).collect();
+        let mut results: Vec<Buffer<T>> =
+            wanted.iter().map(|_| self.buffers.take(length)).collect();
         let slices: Vec<Vec<&[T]>> = wanted
             .iter()
-            .map(|(members, _)| {
-                let slice = |&p: &usize| self.at(input)[p].as_ref().map_or(&[][..], |s| &s.0[..]);
-                members.iter().map(slice).collect()
-            })
+            .map(|(members, _)| members.iter().map(|&p| self.held(input, p)).collect())
             .collect();
         let operations = (length * wanted.len() * slices.first().map_or(1, Vec::len)) as u64;
         self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {

@@ -13,6 +13,7 @@ use crate::exec::elementwise::Moment;
 use crate::exec::kernel::Kernel;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
+use crate::exec::sweep::{Role, Sweep, sweeps};
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
@@ -44,7 +45,7 @@ impl Traffic {
 #[derive(Debug)]
 pub struct Host<T, P> {
     program: Arc<Program>,
-    kernels: Arc<[Kernel]>,
+    plan: Arc<Plan>,
     /// For each value and micro-batch (one, if it does not vary): each processor's slice.
     slices: IdVec<ValueId, Vec<Vec<Option<Slice<T>>>>>,
     buffers: Buffers<T>,
@@ -52,28 +53,38 @@ pub struct Host<T, P> {
     moment: Moment,
     counted: Traffic,
     /// Per place along the pipeline, bytes of one processor there.
-    held: Vec<u64>,
+    held_bytes: Vec<u64>,
     peak: Vec<u64>,
+}
+
+/// How the steps of the Program are done.
+#[derive(Debug)]
+struct Plan {
+    kernels: Vec<Kernel>,
+    sweeps: Vec<Sweep>,
+    roles: Vec<Role>,
 }
 
 impl<T: Number, P: Pool> Host<T, P> {
     /// A host for a Program; its sources hold nothing yet.
     pub fn new(program: Arc<Program>, pool: P) -> Self {
-        let kernels = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
+        let kernels: Vec<Kernel> = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
+        let (sweeps, roles) = sweeps(&program, &kernels);
+        let plan = Arc::new(Plan { kernels, sweeps, roles });
         let processors = program.mesh.processors() as usize;
         let none = |v| vec![vec![None; processors]; program.instances(v).count()];
         let slices = program.values.ids().map(none).collect();
         let held = program.source_bytes();
         Self {
             program,
-            kernels,
+            plan,
             slices,
             buffers: Buffers::new(),
             pool,
             moment: Moment { step: 0, training: true, micro: 0, share: 1.0 },
             counted: Traffic::default(),
             peak: held.clone(),
-            held,
+            held_bytes: held,
         }
     }
 
@@ -107,6 +118,11 @@ impl<T: Number, P: Pool> Host<T, P> {
         &self.slices[value][self.instance(value)]
     }
 
+    fn at_mut(&mut self, value: ValueId) -> &mut [Option<Slice<T>>] {
+        let instance = self.instance(value);
+        &mut self.slices[value][instance]
+    }
+
     /// Fills a source from a function of the row-major index into the whole tensor.
     pub fn set(&mut self, source: ValueId, at: impl Fn(u64) -> f64) {
         let program = Arc::clone(&self.program);
@@ -124,7 +140,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 for (i, o) in out.iter_mut().enumerate() {
                     *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
                 }
-                Arc::new(Buffer(out))
+                Arc::new(out)
             });
             let place = &mut self.slices[source][instance][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
@@ -140,7 +156,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
         let loss = self.slices[program.loss?].first()?.iter().flatten().next()?;
-        loss.0.first().map(|x| x.to_f64())
+        loss.first().map(|x| x.to_f64())
     }
 
     /// Runs the forward pass without counting it as a step or as traffic of training.
@@ -162,7 +178,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 }
             }
         }
-        self.held = program.source_bytes();
+        self.held_bytes = program.source_bytes();
     }
 
     /// The whole tensor that a value holds, row-major; partial values are combined.
@@ -188,7 +204,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             for pnum in program.pnums(v.stage).filter(first) {
                 let slice = self.slices[value][instance][pnum.0 as usize].as_ref()?;
                 let begin = program.slice_begin(value, pnum, micro);
-                for (i, x) in slice.0.iter().enumerate() {
+                for (i, x) in slice.iter().enumerate() {
                     let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
                     let x = x.to_f64();
                     *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
@@ -205,14 +221,12 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// A processor's slice of a value.
     pub fn slice(&self, value: ValueId, pnum: Pnum) -> Option<&[T]> {
-        self.slices[value].first()?.get(pnum.0 as usize)?.as_ref().map(|s| &s.0[..])
+        self.slices[value].first()?.get(pnum.0 as usize)?.as_deref().map(|s| &s[..])
     }
 
-    /// Counts a value's slices as held.
-    fn hold(&mut self, value: ValueId) {
-        let rank = self.program.rank(self.program.values[value].stage);
-        self.held[rank] += self.program.slice_bytes(value);
-        self.peak[rank] = self.peak[rank].max(self.held[rank]);
+    /// What a processor holds of a value; nothing of one that was never stored.
+    fn held(&self, value: ValueId, p: usize) -> &[T] {
+        self.at(value)[p].as_deref().map_or(&[], |slice| &slice[..])
     }
 
     /// Gives back the slices of a value.
@@ -224,18 +238,36 @@ impl<T: Number, P: Pool> Host<T, P> {
             }
         }
         let rank = self.program.rank(self.program.values[value].stage);
-        self.held[rank] -= self.program.slice_bytes(value);
+        self.held_bytes[rank] -= self.program.slice_bytes(value);
     }
 
     /// Stores results: `owner` says which of `results` each processor of the value's stage holds.
-    fn store(&mut self, value: ValueId, results: Vec<Vec<T>>, owner: &[usize]) {
-        let slices: Vec<Slice<T>> = results.into_iter().map(|r| Arc::new(Buffer(r))).collect();
+    fn store(&mut self, value: ValueId, results: Vec<Buffer<T>>, owner: &[usize]) {
+        let slices: Vec<Slice<T>> = results.into_iter().map(Arc::new).collect();
         let program = Arc::clone(&self.program);
-        let places = &mut self.slices[value][program.instance(value, self.moment.micro)];
+        let places = self.at_mut(value);
         for (pnum, &o) in program.pnums(program.values[value].stage).zip(owner) {
             places[pnum.0 as usize] = Some(Arc::clone(&slices[o]));
         }
-        self.hold(value);
+    }
+
+    /// Counts what every processor of the value's stage holds more, as the Program says.
+    fn count_held(&mut self, value: ValueId) {
+        let rank = self.program.rank(self.program.values[value].stage);
+        self.held_bytes[rank] += self.program.slice_bytes(value);
+        self.peak[rank] = self.peak[rank].max(self.held_bytes[rank]);
+    }
+
+    /// Does a step by itself.
+    fn alone(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
+        let goes_on = step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some);
+        match (kernel, &step.inputs[..]) {
+            (_, &[input]) if step.work == Work::Send => self.hand_on(input, output, None),
+            _ if goes_on => self.accumulate(step, output),
+            (Kernel::Matrices(plan), _) => self.product(step, plan, output),
+            (Kernel::Copy, &[input]) => self.share(input, output),
+            _ => self.local(step, output, kernel),
+        }
     }
 }
 
@@ -248,19 +280,23 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
     }
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
-        let kernels = Arc::clone(&self.kernels);
-        if let Some(output) = step.output() {
-            let kernel = &kernels[index];
-            if step.work == Work::Send {
-                self.hand_on(step.inputs[0], output, None);
-            } else if step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some) {
-                self.accumulate(step, output);
-            } else if let Kernel::Matrices(plan) = kernel {
-                self.product(step, plan, output);
-            } else {
-                self.local(step, output, kernel);
+        let (plan, program) = (Arc::clone(&self.plan), Arc::clone(&self.program));
+        let Some(output) = step.output() else { return Ok(()) };
+        match plan.roles[index] {
+            Role::Alone => self.alone(step, output, &plan.kernels[index]),
+            Role::First(sweep) => {
+                let sweep = &plan.sweeps[sweep];
+                for &before in &sweep.before {
+                    let step = &program.steps[before];
+                    if let Some(output) = step.output() {
+                        self.alone(step, output, &plan.kernels[before]);
+                    }
+                }
+                self.sweep(sweep, &plan.kernels);
             }
+            Role::Done => {}
         }
+        self.count_held(output);
         Ok(())
     }
 
@@ -273,11 +309,13 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         if let CollectiveKind::Hop { sends, .. } = collective.kind {
             for (input, output) in step.carried() {
                 self.hand_on(input, output, Some(sends));
+                self.count_held(output);
             }
             return Ok(());
         }
         for (k, (input, output)) in step.carried().enumerate() {
             self.exchange(collective, input, output, k == 0);
+            self.count_held(output);
         }
         Ok(())
     }

@@ -1,10 +1,14 @@
 //! Local work: what processors compute from their own slices, cut into tasks for the pool.
 
 use super::Host;
+use crate::exec::buffers::{Buffer, Slice};
 use crate::exec::einsum::{Matrices, Packing};
 use crate::exec::kernel::{Kernel, Place, TASK};
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
+use crate::exec::strides::Input;
+use crate::exec::sweep::{Context, Member, Sweep};
+use crate::graph::op::Element;
 use crate::index::{Pnum, ValueId};
 use crate::spmd::program::Step;
 use std::collections::BTreeMap;
@@ -14,22 +18,25 @@ use std::sync::Arc;
 const FEW: u64 = 1 << 15;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    /// Processors with the same inputs compute the same: which result each of those at work gets,
-    /// and the first processor of each result.
-    fn distinct(&self, step: &Step, by_position: bool) -> (Vec<usize>, Vec<usize>) {
+    /// Of the processors that make a value, those with the same inputs compute the same: which
+    /// result each of them gets, and the first processor of each result.
+    /// Where results depend on where a processor stands, they are `placed`.
+    fn distinct(
+        &self,
+        made: ValueId,
+        reads: &[ValueId],
+        placed: &[ValueId],
+    ) -> (Vec<usize>, Vec<usize>) {
         let mut seen: BTreeMap<(Vec<usize>, Vec<u64>), usize> = BTreeMap::new();
         let (mut owner, mut first) = (Vec::new(), Vec::new());
-        for pnum in self.program.pnums(self.program.stage(step)) {
+        for pnum in self.program.pnums(self.program.values[made].stage) {
             let p = pnum.0 as usize;
             let address =
                 |v: &ValueId| self.at(*v)[p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
-            let inputs: Vec<usize> = step.inputs.iter().map(address).collect();
-            let blocks = match step.output() {
-                Some(output) if by_position => {
-                    self.program.values[output].layout.blocks(&self.program.mesh, pnum)
-                }
-                _ => Vec::new(),
-            };
+            let inputs: Vec<usize> = reads.iter().map(address).collect();
+            let blocks =
+                |v: &ValueId| self.program.values[*v].layout.blocks(&self.program.mesh, pnum);
+            let blocks = placed.iter().flat_map(blocks).collect();
             let next = first.len();
             let index = *seen.entry((inputs, blocks)).or_insert(next);
             if index == next {
@@ -41,20 +48,20 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     fn inputs(&self, step: &Step, p: usize) -> Vec<&[T]> {
-        step.inputs.iter().map(|&v| self.at(v)[p].as_ref().map_or(&[][..], |s| &s.0[..])).collect()
+        step.inputs.iter().map(|&v| self.held(v, p)).collect()
     }
 
     pub(super) fn product(&mut self, step: &Step, plan: &Matrices, output: ValueId) {
-        let (owner, first) = self.distinct(step, false);
+        let (owner, first) = self.distinct(output, &step.inputs, &[]);
         let length = self.program.slice_elements(output) as usize;
         let mut buffers = std::mem::take(&mut self.buffers);
-        let mut results: Vec<Vec<T>> = first.iter().map(|_| buffers.take(length)).collect();
+        let mut results: Vec<Buffer<T>> = first.iter().map(|_| buffers.take(length)).collect();
         let inputs = first.iter().map(|&p| self.inputs(step, p));
         let sides: Vec<(&[T], &[T])> = inputs.map(|i| plan.sides(i[0], i[1])).collect();
         let operations = self.program.flops(step) * first.len() as u64;
         // What several processors multiply with is packed once.
         let (wholes, whole_of) = same(sides.iter().map(|side| side.1));
-        let mut panels: Vec<Vec<T>> =
+        let mut panels: Vec<Buffer<T>> =
             wholes.iter().map(|_| buffers.take(plan.panels::<T>())).collect();
         let packings = wholes.iter().zip(&mut panels);
         let packings = packings.flat_map(|(whole, panels)| plan.packings(whole, panels)).collect();
@@ -76,22 +83,28 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     pub(super) fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
-        let (owner, first) = self.distinct(step, kernel.reads_position());
+        let placed = [output];
+        let placed = if kernel.reads_position() { &placed[..] } else { &[] };
+        let (owner, first) = self.distinct(output, &step.inputs, placed);
         let length = self.program.slice_elements(output) as usize;
-        let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
-        let context: Vec<(Vec<&[T]>, Place)> = first
+        let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let context: Vec<(Vec<Input<'_, T>>, Place)> = first
             .iter()
             .map(|&p| {
-                let place =
-                    kernel.place(&self.program, step, output, (Pnum(p as u32), self.moment.micro));
-                (self.inputs(step, p), place)
+                let at = (Pnum(p as u32), self.moment.micro);
+                let place = kernel.place(&self.program, step, output, at);
+                (self.inputs(step, p).into_iter().map(Input::whole).collect(), place)
             })
             .collect();
         let moment = self.moment;
         let operations = self.program.flops(step).max(length as u64) * first.len() as u64;
-        self.spread(operations, chunks(&mut results, kernel.task(length)), |(i, start, part)| {
+        let tasks = chunks(&mut results, kernel.task(length));
+        self.spread(operations, tasks, |(i, start, part)| {
             let (inputs, place) = &context[i];
-            kernel.compute(inputs, place, moment, start, part);
+            T::with_memory(|scraps| {
+                let registers = &mut scraps.registers;
+                kernel.compute(inputs, place, moment, (start, part), registers);
+            });
         });
         drop(context);
         self.store(output, results, &owner);
@@ -99,22 +112,98 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Adds a tensor to what earlier micro-batches left of it.
     pub(super) fn accumulate(&mut self, step: &Step, output: ValueId) {
-        let both = Step { inputs: vec![output, step.inputs[0]], ..step.clone() };
-        let (owner, first) = self.distinct(&both, false);
+        let both = [output, step.inputs[0]];
+        let (owner, first) = self.distinct(output, &both, &[]);
         let length = self.program.slice_elements(output) as usize;
-        let mut results: Vec<Vec<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
-        let sides: Vec<Vec<&[T]>> = first.iter().map(|&p| self.inputs(&both, p)).collect();
+        let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let sides: Vec<[&[T]; 2]> =
+            first.iter().map(|&p| both.map(|value| self.held(value, p))).collect();
         let operations = (length * first.len()) as u64;
         self.spread(operations, chunks(&mut results, TASK), |(i, start, part)| {
-            let end = start + part.len();
-            let side = |k: usize| &sides[i][k][start..end];
-            for ((out, &a), &b) in part.iter_mut().zip(side(0)).zip(side(1)) {
-                *out = a + b;
-            }
+            let [a, b] = sides[i].map(|side| &side[start..start + part.len()]);
+            T::zip(Element::Add, a, b, part);
         });
         drop(sides);
         self.release(output);
         self.store(output, results, &owner);
+    }
+
+    /// The same numbers in the same order: the slices are shared.
+    pub(super) fn share(&mut self, input: ValueId, output: ValueId) {
+        let same: Vec<Option<Slice<T>>> = self.at(input).to_vec();
+        self.at_mut(output).clone_from_slice(&same);
+    }
+
+    pub(super) fn sweep(&mut self, sweep: &Sweep, kernels: &[Kernel]) {
+        let program = Arc::clone(&self.program);
+        let members = || sweep.members.iter();
+        let placed = members().filter(|m| kernels[m.step].reads_position());
+        let placed: Vec<ValueId> = placed.map(|m| m.value).collect();
+        let Some(made) = sweep.members.first() else { return };
+        let (owner, first) = self.distinct(made.value, &sweep.reads, &placed);
+        let stored: Vec<&Member> = members().filter(|m| m.is_stored).collect();
+        let mut results: Vec<Vec<Buffer<T>>> = Vec::new();
+        for index in 0..first.len() {
+            let buffer = |member: &&Member| {
+                let old = member.over.and_then(|read| self.taken(sweep.reads[read], index, &owner));
+                let length = program.slice_elements(member.value) as usize;
+                old.unwrap_or_else(|| self.buffers.take(length))
+            };
+            results.push(stored.iter().map(buffer).collect());
+        }
+        let context: Vec<Context<'_, T>> = first
+            .iter()
+            .map(|&p| {
+                let read = |&v: &ValueId| self.at(v)[p].as_deref().map(|slice| &slice[..]);
+                let place = |m: &Member| {
+                    let step = &program.steps[m.step];
+                    let at = (Pnum(p as u32), self.moment.micro);
+                    kernels[m.step].place(&program, step, m.value, at)
+                };
+                Context {
+                    reads: sweep.reads.iter().map(read).collect(),
+                    places: members().map(place).collect(),
+                }
+            })
+            .collect();
+        let operations =
+            |m: &Member| program.flops(&program.steps[m.step]).max(program.slice_elements(m.value));
+        let operations = members().map(operations).sum::<u64>() * first.len() as u64;
+        let mut tasks = Vec::new();
+        for (values, context) in results.iter_mut().zip(&context) {
+            let values = values.iter_mut().map(|buffer| &mut buffer[..]).collect();
+            tasks.extend(sweep.tasks(values).into_iter().map(|rows| (context, rows)));
+        }
+        let moment = self.moment;
+        self.spread(operations, tasks, |(context, rows)| {
+            T::with_memory(|scraps| sweep.work(kernels, context, moment, rows, scraps));
+        });
+        drop(context);
+        let mut values: Vec<Vec<Buffer<T>>> = stored.iter().map(|_| Vec::new()).collect();
+        for result in results {
+            values.iter_mut().zip(result).for_each(|(value, buffer)| value.push(buffer));
+        }
+        for (member, results) in stored.iter().zip(values) {
+            self.store(member.value, results, &owner);
+        }
+    }
+
+    /// Takes the slice that the processors of one result hold of a value, if nobody else reads it.
+    fn taken(&mut self, value: ValueId, index: usize, owner: &[usize]) -> Option<Buffer<T>> {
+        let all: Vec<usize> = {
+            let stage = self.program.values[value].stage;
+            self.program.pnums(stage).map(|p| p.0 as usize).collect()
+        };
+        let holders = || all.iter().zip(owner).filter(|o| *o.1 == index).map(|o| *o.0);
+        let slice = self.at(value)[holders().next()?].as_ref()?;
+        if Arc::strong_count(slice) != holders().count() {
+            return None;
+        }
+        let mut last = None;
+        for p in holders() {
+            last = self.at_mut(value)[p].take();
+        }
+        Arc::try_unwrap(last?).ok()
     }
 
     /// Does tasks of so many operations in all: by the pool, or right here where waking others
@@ -148,10 +237,13 @@ fn same<'x, T>(slices: impl Iterator<Item = &'x [T]>) -> (Vec<&'x [T]>, Vec<usiz
 }
 
 /// All buffers cut into tasks: (which buffer, first element, part).
-pub(super) fn chunks<T>(buffers: &mut [Vec<T>], task: usize) -> Vec<(usize, usize, &mut [T])> {
+pub(super) fn chunks<T: Number>(
+    buffers: &mut [Buffer<T>],
+    task: usize,
+) -> Vec<(usize, usize, &mut [T])> {
     let mut out = Vec::new();
     for (i, buffer) in buffers.iter_mut().enumerate() {
-        for (j, part) in buffer.chunks_mut(task).enumerate() {
+        for (j, part) in buffer.chunks_mut(task.max(1)).enumerate() {
             out.push((i, j * task, part));
         }
     }
