@@ -65,6 +65,8 @@ pub struct TensorInfo {
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
     pub bytes_per_processor: u64,
+    /// In a pipeline, the mesh dimension of the cells and the one where it exists.
+    pub cell: Option<(MeshAxis, u64)>,
     /// Where it comes from in the text.
     pub span: Span,
     /// Whether its name is the user's (or the preset's), not derived.
@@ -283,6 +285,8 @@ impl Study {
                         let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
                         program.unwrap_or_default().iter().map(|p| p.0).collect()
                     });
+                let cells = self.lowered.as_ref().and_then(|p| p.cells.as_ref());
+                let cell = cells.map(|c| (c.axis(), c.rank(graph.stage(id))));
                 let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
@@ -292,6 +296,7 @@ impl Study {
                     partial,
                     bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
+                    cell,
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
                 }

@@ -6,7 +6,7 @@ use crate::data::{Data, Target};
 use meshwork_engine::data::score;
 use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
-use meshwork_engine::index::{Idx as _, MeshAxis};
+use meshwork_engine::index::{Idx as _, MeshAxis, Pnum};
 use meshwork_engine::layout::dims::{Name, Shape};
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::session;
@@ -64,7 +64,9 @@ fn tensor(info: &TensorInfo, mesh: &Mesh, slices: bool) -> Tensor {
     let names: Vec<&Name> = info.shape.dims().iter().map(|d| &d.name).collect();
     let numbers = mesh.processors().saturating_mul(names.len() as u64);
     let begins = layout.filter(|_| slices && numbers <= MAX_BEGINS).map(|layout| {
-        mesh.pnums().map(|p| Some(layout.slice_begin(&info.shape, mesh, p))).collect()
+        let holds = |p: Pnum| info.cell.is_none_or(|(axis, rank)| mesh.coord(p, axis) == rank);
+        let begin = |p| holds(p).then(|| layout.slice_begin(&info.shape, mesh, p));
+        mesh.pnums().map(begin).collect()
     });
     Tensor {
         name: info.name.as_ref().to_owned(),
@@ -87,6 +89,7 @@ fn collective(info: &CollectiveInfo, mesh: &Mesh) -> Collective {
         dims: names(&info.dims),
         phase: info.phase.name().to_owned(),
         slice_bytes: info.slice_bytes,
+        times: info.times,
         sent_bytes_per_processor: info.sent_bytes_per_processor,
         why: info.why.clone(),
     }

@@ -79,13 +79,15 @@ pub struct Collective {
     pub phase: String,
     /// Bytes of one processor's slice before it.
     pub slice_bytes: u64,
-    /// Bytes one processor sends, by the ring formulas.
+    /// How often a step executes it: once for each micro-batch, or once.
+    pub times: u64,
+    /// Bytes one processor sends in a step, all times together, by the ring formulas.
     pub sent_bytes_per_processor: f64,
     /// Why it is there, as a sentence.
     pub why: String,
 }
 
-/// Sums over one step, per processor.
+/// Sums over one step, per processor; in a pipeline, of the cell that has the most.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[expect(clippy::struct_field_names, reason = "the names of the JSON's keys")]

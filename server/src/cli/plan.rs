@@ -90,13 +90,14 @@ fn tensors(list: &[Tensor]) -> Table {
 }
 
 fn collectives(list: &[Collective]) -> Table {
-    let mut table = Table::new(&["collective", "over", "of", "phase", "slice", "sent"]);
+    let mut table = Table::new(&["collective", "over", "of", "phase", "times", "slice", "sent"]);
     for c in list {
         table.row(vec![
             c.kind.clone(),
             c.mesh_dims.join("+"),
             c.tensors.join(", "),
             c.phase.clone(),
+            c.times.to_string(),
             bytes(c.slice_bytes as f64),
             bytes(c.sent_bytes_per_processor),
         ]);
