@@ -71,9 +71,10 @@ impl Wiring {
         if source.is_none() && labels.is_none() {
             return Err(few(places, "one"));
         }
-        let below = match &graph.node(target).op {
-            Op::Source(Init::Integers { high, .. }) => *high as u64,
-            _ => u64::MAX,
+        let below = if let Op::Source(Init::Integers { high, .. }) = &graph.node(target).op {
+            *high as u64
+        } else {
+            u64::MAX
         };
         Ok(Self {
             target,

@@ -88,10 +88,10 @@ fn written(parameters: &Parameters) -> Result<Vec<u8>, StoreError> {
 
 fn bytes(tensor: &Tensor) -> Vec<u8> {
     let values = tensor.values.iter();
-    match tensor.is_single {
-        true => values.flat_map(|&x| (x as f32).to_le_bytes()).collect(),
-        false => values.flat_map(|x| x.to_le_bytes()).collect(),
+    if tensor.is_single {
+        return values.flat_map(|&x| (x as f32).to_le_bytes()).collect();
     }
+    values.flat_map(|x| x.to_le_bytes()).collect()
 }
 
 fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
@@ -102,9 +102,10 @@ fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
         let (sizes, is_single) = (view.shape().to_vec(), view.dtype() == Dtype::F32);
         let (singles, _) = view.data().as_chunks::<4>();
         let (doubles, _) = view.data().as_chunks::<8>();
-        let values = match is_single {
-            true => singles.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
-            false => doubles.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+        let values = if is_single {
+            singles.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+        } else {
+            doubles.iter().map(|b| f64::from_le_bytes(*b)).collect()
         };
         Tensor { name: name.to_owned(), sizes, values, is_single }
     };
