@@ -57,7 +57,7 @@ impl<P: Pool + Clone> Author<P> {
         vocabulary: Vocabulary,
         parameters: &[(String, Whole)],
         beam: usize,
-        pool: P,
+        pool: &P,
     ) -> Result<Self, Diagnostic> {
         let first = |list: Vec<Diagnostic>| list.into_iter().find(Diagnostic::is_error);
         let fault = || Diagnostic::error(Code::Data, study.data_span(), "The study cannot be run");

@@ -228,7 +228,7 @@ fn sample(request: SampleRequest) -> Event {
         seed: request.seed.unwrap_or(usual.seed),
         beam: whole(request.beam, usual.beam),
     };
-    let written = Author::new(mesh.study(), vocabulary, &parameters, wish.beam, Alone)
+    let written = Author::new(mesh.study(), vocabulary, &parameters, wish.beam, &Alone)
         .and_then(|mut author| author.write(&request.prompt, &wish, || true));
     match written {
         Ok(text) => Event::Sample { prompt: request.prompt, text },

@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Hint};
 use crate::graph::Graph;
 use crate::graph::op::{Element, Init, Op, Phase, Role};
 use crate::index::NodeId;
-use crate::layout::dims::{Dimension, Shape};
+use crate::layout::dims::{Dimension, Name, Shape};
 use std::collections::BTreeSet;
 
 /// Which tensors of a study data goes to.
@@ -144,7 +144,7 @@ impl Wiring {
 
     /// Whether a text is read as pairs: the source is another sequence.
     pub fn takes_pairs(&self) -> bool {
-        let lies = |shape: &Shape| self.only(shape).map(|d| d.name.clone());
+        let lies = |shape: &Shape| self.only(shape).map(|d| Name::clone(&d.name));
         self.source_shape.as_ref().is_some_and(|s| lies(s) != lies(&self.target_shape))
     }
 }

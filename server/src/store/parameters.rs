@@ -77,13 +77,13 @@ fn written(parameters: &Parameters) -> Result<Vec<u8>, StoreError> {
     let raw: Vec<Vec<u8>> = parameters.tensors.iter().map(bytes).collect();
     let views = parameters.tensors.iter().zip(&raw).map(|(tensor, raw)| {
         let dtype = if tensor.is_single { Dtype::F32 } else { Dtype::F64 };
-        let view = TensorView::new(dtype, tensor.sizes.clone(), raw).map_err(corrupt)?;
+        let view = TensorView::new(dtype, tensor.sizes.clone(), raw).map_err(|e| corrupt(&e))?;
         Ok((tensor.name.clone(), view))
     });
     let views = views.collect::<Result<Vec<_>, StoreError>>()?;
     let merges = serde_json::to_string(&parameters.merges)?;
     let about = [(MERGES.to_owned(), merges)].into_iter().collect();
-    safetensors::serialize(views, Some(about)).map_err(corrupt)
+    safetensors::serialize(views, Some(about)).map_err(|e| corrupt(&e))
 }
 
 fn bytes(tensor: &Tensor) -> Vec<u8> {
@@ -95,9 +95,9 @@ fn bytes(tensor: &Tensor) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
-    let (_, about) = SafeTensors::read_metadata(bytes).map_err(corrupt)?;
+    let (_, about) = SafeTensors::read_metadata(bytes).map_err(|e| corrupt(&e))?;
     let merges = about.metadata().as_ref().and_then(|about| about.get(MERGES));
-    let file = SafeTensors::deserialize(bytes).map_err(corrupt)?;
+    let file = SafeTensors::deserialize(bytes).map_err(|e| corrupt(&e))?;
     let tensor = |(name, view): (&str, TensorView<'_>)| {
         let (sizes, is_single) = (view.shape().to_vec(), view.dtype() == Dtype::F32);
         let (singles, _) = view.data().as_chunks::<4>();
@@ -115,7 +115,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
     })
 }
 
-fn corrupt(e: safetensors::SafeTensorError) -> StoreError {
+fn corrupt(e: &safetensors::SafeTensorError) -> StoreError {
     StoreError::Corrupt(format!("the parameters of a run: {e}"))
 }
 
