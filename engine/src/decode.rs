@@ -13,6 +13,7 @@ use crate::data::bleu::Bleu;
 use crate::data::feed::row;
 use crate::data::score::{largest, log_probability};
 use crate::data::vocabulary::{END, PADDING, Vocabulary};
+use crate::data::wiring::Wiring;
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::exec::pool::Pool;
 use crate::graph::init::{stream, uniform};
@@ -56,7 +57,7 @@ impl<P: Pool + Clone> Author<P> {
         vocabulary: Vocabulary,
         parameters: &[(String, Whole)],
         beam: usize,
-        pool: P,
+        pool: &P,
     ) -> Result<Self, Diagnostic> {
         let first = |list: Vec<Diagnostic>| list.into_iter().find(Diagnostic::is_error);
         let fault = || Diagnostic::error(Code::Data, study.data_span(), "The study cannot be run");
@@ -97,7 +98,7 @@ impl<P: Pool + Clone> Author<P> {
 impl<P: Pool> Author<P> {
     /// Whether it translates, rather than goes on.
     pub fn translates(&self) -> bool {
-        self.session.wiring().is_some_and(crate::data::wiring::Wiring::takes_pairs)
+        self.session.wiring().is_some_and(Wiring::takes_pairs)
     }
 
     /// What follows the prompt, or its translation; less than was asked for once `goes_on` says no.
@@ -134,7 +135,7 @@ impl<P: Pool> Author<P> {
             return Err(d.hint(Hint::new("Translate a shorter one.")));
         }
         let source = row(&self.vocabulary, source, width);
-        let normal = |score: f64, ids: &[u32]| score / ((5.0 + ids.len() as f64) / 6.0).powf(0.6);
+        let normal = |score: f64, tokens: usize| score / ((5.0 + tokens as f64) / 6.0).powf(0.6);
         let mut open: Vec<(f64, Vec<u32>)> = vec![(0.0, Vec::new())];
         let mut done: Vec<(f64, Vec<u32>)> = Vec::new();
         for _ in 0..self.length() {
@@ -148,21 +149,26 @@ impl<P: Pool> Author<P> {
             }
             longer.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
             let mut kept = Vec::new();
-            for (score, i, id) in longer.into_iter().take(2 * beam) {
+            for (rank, (score, i, id)) in longer.into_iter().take(2 * beam).enumerate() {
                 let ids: Vec<u32> = open[i].1.iter().copied().chain([id]).collect();
-                if id == END {
-                    done.push((normal(score, &ids), ids));
-                } else if kept.len() < beam {
+                if id != END {
                     kept.push((score, ids));
+                } else if rank < beam {
+                    done.push((normal(score, ids.len()), ids));
                 }
             }
+            kept.truncate(beam);
             open = kept;
-            if done.len() >= beam || open.is_empty() {
+            // What is still open ends at best as likely as it is now, and as long as can be.
+            let hope = open.first().map(|(score, _)| normal(*score, self.length()));
+            let best = done.iter().map(|d| d.0).fold(f64::NEG_INFINITY, f64::max);
+            let is_greedy = beam == 1 && !done.is_empty();
+            if is_greedy || hope.is_none_or(|hope| hope <= best) {
                 break;
             }
         }
         if done.is_empty() {
-            done = open.into_iter().map(|(score, ids)| (normal(score, &ids), ids)).collect();
+            done = open.into_iter().map(|(score, ids)| (normal(score, ids.len()), ids)).collect();
         }
         let best = done.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a });
         Ok(best.map(|(_, ids)| self.vocabulary.decode(&ids)).unwrap_or_default())
@@ -184,7 +190,7 @@ impl<P: Pool> Author<P> {
     }
 
     fn width(&self) -> usize {
-        self.session.wiring().map_or(0, crate::data::wiring::Wiring::source_length)
+        self.session.wiring().map_or(0, Wiring::source_length)
     }
 
     /// Whether another last token changes what is guessed up to it.

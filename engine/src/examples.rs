@@ -1,5 +1,5 @@
 //! The studies of the examples menu: the layouts of the Mesh-TensorFlow paper, language models,
-//! experts and pictures cut into tiles, and two on real data.
+//! experts and pictures cut into tiles, and four on real data.
 //!
 //! Each starts with a comment that says what to look for, and each can be trained as it stands.
 
@@ -210,6 +210,32 @@ mesh rows:2 cols:2
 layout batch:rows hidden1:cols
 model mlp batch:32 in:10 hidden:(32 16) out:1 activation:tanh loss:mse
 train optimizer:adam rate:0.01 steps:200 seed:1 data:diabetes
+",
+    },
+    Example {
+        id: "sources",
+        title: "A language model on real text",
+        about: "Meshwork's own sources, byte by byte; sample what the model writes when it is done.",
+        text: "\
+# A language model reads Meshwork's own sources, byte by byte.
+# Look for: perplexity on the text held out; a box to sample the model when the run is done.
+mesh rows:2 cols:2
+layout batch:rows vocab:cols d_ff:cols heads:cols
+model transformer batch:8 length:32 vocab:256 d_model:32 heads:4 layers:2
+train optimizer:adam rate:0.005 warmup:20 steps:200 seed:1 data:sources tokens:bytes
+",
+    },
+    Example {
+        id: "translation",
+        title: "Translation: numbers into English",
+        about: "An encoder and a decoder turn 347 into three hundred and forty-seven.",
+        text: "\
+# Pairs of numbers and their names: an encoder reads the digits, a decoder writes the words.
+# Look for: BLEU on the pairs held out; a box to translate numbers when the run is done.
+mesh all:2
+layout batch:all
+model encoder_decoder batch:16 source_length:6 length:48 vocab:256 d_model:32 heads:4 layers:1
+train optimizer:adam rate:0.005 warmup:20 steps:300 seed:1 data:numerals
 ",
     },
 ];

@@ -2,7 +2,8 @@
 
 use leptos::prelude::window;
 use meshwork_wire::api::{
-    Problem, Run, RunList, RunRequest, Study, StudyText, Table, TableInfo, TableList,
+    DataInfo, DataSet, Problem, Run, RunList, RunRequest, Sample, SampleRequest, Study, StudyText,
+    TableList, Vocabulary,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -72,19 +73,30 @@ pub async fn cancel(id: &str) -> Result<Run, Trouble> {
     call("POST", &format!("/runs/{id}/cancel"), None).await
 }
 
-/// The tables at hand.
-pub async fn tables() -> Result<Vec<TableInfo>, Trouble> {
-    call::<TableList>("GET", "/data", None).await.map(|list| list.tables)
+/// What a run that is done writes.
+pub async fn sample(id: &str, request: &SampleRequest) -> Result<Sample, Trouble> {
+    post(&format!("/runs/{id}/sample"), request).await
 }
 
-/// A table with its rows.
-pub async fn table(name: &str) -> Result<Table, Trouble> {
+/// The data at hand.
+pub async fn tables() -> Result<TableList, Trouble> {
+    call("GET", "/data", None).await
+}
+
+/// A table with its rows, or a text.
+pub async fn data(name: &str) -> Result<DataSet, Trouble> {
     call("GET", &format!("/data/{}", encoded(name)), None).await
 }
 
-/// Stores a CSV file as a table.
-pub async fn upload(name: &str, file: &File) -> Result<TableInfo, Trouble> {
-    let body = (JsValue::from(file), "text/csv");
+/// The byte-pair vocabulary of a text.
+pub async fn vocabulary(name: &str, size: u64) -> Result<Vocabulary, Trouble> {
+    call("GET", &format!("/data/{}/vocabulary?size={size}", encoded(name)), None).await
+}
+
+/// Stores a file: a CSV as a table, anything else as a text.
+pub async fn upload(name: &str, file: &File) -> Result<DataInfo, Trouble> {
+    let is_table = file.name().to_ascii_lowercase().ends_with(".csv");
+    let body = (JsValue::from(file), if is_table { "text/csv" } else { "text/plain" });
     call("POST", &format!("/data/{}", encoded(name)), Some(body)).await
 }
 

@@ -1,18 +1,30 @@
 //! The page's side of runs: in the worker of this browser, and on the server. Both speak the same
 //! events; a [`RunLog`] is what they add up to.
 
-use crate::worker::Order;
+use crate::worker::{Order, Training};
 use crate::{address, api, state::Studio};
 use leptos::prelude::*;
-use meshwork_wire::api::Run;
+use meshwork_engine::data::wiring::Wiring;
+use meshwork_engine::graph::train::Tokens;
+use meshwork_engine::study::Study;
+use meshwork_wire::api::{DataSet, Run, SampleRequest};
 use meshwork_wire::run::Event;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 /// The names of the server's events.
-const KINDS: [&str; 8] =
-    ["step", "validation", "value", "restarted", "done", "diverged", "cancelled", "failed"];
+const KINDS: [&str; 9] = [
+    "step",
+    "validation",
+    "value",
+    "sample",
+    "restarted",
+    "done",
+    "diverged",
+    "cancelled",
+    "failed",
+];
 
 /// A look at the held-out part.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +37,26 @@ pub struct Look {
     pub accuracy: Option<f64>,
     /// Root mean square error.
     pub error: Option<f64>,
+    /// Perplexity per token.
+    pub perplexity: Option<f64>,
+    /// Perplexity per word.
+    pub word_perplexity: Option<f64>,
+    /// BLEU of translations.
+    pub bleu: Option<f64>,
+}
+
+/// What a trained model has written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Written {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// It has been asked.
+    Asked,
+    /// What it was given, and what follows.
+    Text(String, String),
+    /// Why it writes nothing.
+    Failed(String),
 }
 
 /// What a run has said so far.
@@ -59,12 +91,21 @@ impl RunLog {
                     self.curve.push((x, loss));
                 }
             }
-            Event::Validation { step, loss, accuracy, error } => {
+            Event::Validation {
+                step,
+                loss,
+                accuracy,
+                error,
+                perplexity,
+                word_perplexity,
+                bleu,
+            } => {
+                let look = Look { step, loss, accuracy, error, perplexity, word_perplexity, bleu };
                 if self.looks.last().is_none_or(|l| l.step < step) {
-                    self.looks.push(Look { step, loss, accuracy, error });
+                    self.looks.push(look);
                 }
             }
-            Event::Value { .. } => {}
+            Event::Value { .. } | Event::Sample { .. } => {}
             Event::Restarted { .. } => {
                 self.curve.clear();
                 self.looks.clear();
@@ -99,6 +140,10 @@ pub struct Runs {
     stream: StoredValue<Option<EventSource>, LocalStorage>,
     /// What the run in this browser has said.
     pub here: RwSignal<Option<RunLog>>,
+    /// What it has written last.
+    pub sample_here: RwSignal<Written>,
+    /// What the run on the server has written last.
+    pub sample_there: RwSignal<Written>,
     /// The run on the server that the address names.
     pub id: RwSignal<Option<String>>,
     /// That run as the server describes it.
@@ -121,6 +166,8 @@ impl Runs {
             worker: StoredValue::new_local(None),
             stream: StoredValue::new_local(None),
             here: RwSignal::new(None),
+            sample_here: RwSignal::default(),
+            sample_there: RwSignal::default(),
             id: RwSignal::new(id),
             there: RwSignal::new(None),
             there_log: RwSignal::new(None),
@@ -136,6 +183,7 @@ impl Runs {
             self.hang_up();
             self.there.set(None);
             self.there_log.set(None);
+            self.sample_there.set(Written::Nothing);
             if let Some(id) = id {
                 leptos::task::spawn_local(self.look_at(studio, id));
             }
@@ -146,10 +194,14 @@ impl Runs {
     pub fn start_here(self, text: String, steps: u64, data: Option<String>) {
         self.stop_here();
         self.here.set(Some(RunLog::begin(&text, steps)));
-        let Some(name) = data else { return self.order(&Order { text, steps, table: None }) };
+        self.sample_here.set(Written::Nothing);
+        let Some(name) = data else {
+            let training = Training { text, steps, data: None, merges: Vec::new() };
+            return self.order(&Order::Train(training));
+        };
         leptos::task::spawn_local(async move {
-            match api::table(&name).await {
-                Ok(table) => self.order(&Order { text, steps, table: Some(table) }),
+            match with_data(text, steps, &name).await {
+                Ok(training) => self.order(&Order::Train(training)),
                 Err(trouble) => self.hear(Event::Failed {
                     message: format!(
                         "The data set `{name}` is not at hand. {} `data:teacher` makes synthetic \
@@ -157,6 +209,32 @@ impl Runs {
                         trouble.message()
                     ),
                 }),
+            }
+        });
+    }
+
+    /// Lets the run in this browser write.
+    pub fn sample_here(self, request: &SampleRequest) {
+        self.sample_here.set(Written::Asked);
+        let json = serde_json::to_string(&Order::Sample(request.clone())).unwrap_or_default();
+        let sent = self.worker.get_value().is_some_and(|w| w.post_message(&json.into()).is_ok());
+        if !sent {
+            let message = "The run is no longer here; run it again.";
+            self.sample_here.set(Written::Failed(message.to_owned()));
+        }
+    }
+
+    /// Lets the run on the server write.
+    pub fn sample_there(self, request: SampleRequest) {
+        let Some(id) = self.id.get_untracked() else { return };
+        self.sample_there.set(Written::Asked);
+        leptos::task::spawn_local(async move {
+            let written = match api::sample(&id, &request).await {
+                Ok(sample) => Written::Text(request.prompt, sample.text),
+                Err(trouble) => Written::Failed(trouble.message()),
+            };
+            if self.id.get_untracked() == Some(id) {
+                self.sample_there.set(written);
             }
         });
     }
@@ -196,6 +274,17 @@ impl Runs {
     }
 
     fn hear(self, event: Event) {
+        if self.sample_here.with_untracked(|w| *w == Written::Asked) {
+            match event {
+                Event::Sample { prompt, text } => {
+                    return self.sample_here.set(Written::Text(prompt, text));
+                }
+                Event::Failed { message } => {
+                    return self.sample_here.set(Written::Failed(message));
+                }
+                _ => {}
+            }
+        }
         self.here.update(|log| {
             if let Some(log) = log
                 && log.end.is_none()
@@ -328,6 +417,19 @@ impl Runs {
     }
 }
 
+/// What is to be trained, with its data and, for byte pairs, the vocabulary.
+async fn with_data(text: String, steps: u64, name: &str) -> Result<Training, api::Trouble> {
+    let data = api::data(name).await?;
+    let study = Study::new(&text);
+    let is_bpe = study.train().tokens == Tokens::Bpe && matches!(data, DataSet::Text(_));
+    let wiring = Wiring::new(study.graph(), &study.data_places()).ok();
+    let merges = match wiring.and_then(|wiring| wiring.ids()).filter(|_| is_bpe) {
+        Some(size) => api::vocabulary(name, size).await?.merges,
+        None => Vec::new(),
+    };
+    Ok(Training { text, steps, data: Some(data), merges })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,8 +440,24 @@ mod tests {
         for step in [0, 1, 0, 1, 2] {
             log.take(Event::Step { step, loss: 1.0 });
         }
-        log.take(Event::Validation { step: 3, loss: 1.0, accuracy: Some(0.5), error: None });
-        log.take(Event::Validation { step: 3, loss: 1.0, accuracy: Some(0.5), error: None });
+        log.take(Event::Validation {
+            step: 3,
+            loss: 1.0,
+            accuracy: Some(0.5),
+            error: None,
+            perplexity: None,
+            word_perplexity: None,
+            bleu: None,
+        });
+        log.take(Event::Validation {
+            step: 3,
+            loss: 1.0,
+            accuracy: Some(0.5),
+            error: None,
+            perplexity: None,
+            word_perplexity: None,
+            bleu: None,
+        });
         assert_eq!((log.curve.len(), log.looks.len(), log.done()), (3, 1, 3));
         log.take(Event::Cancelled { step: 3 });
         assert!(log.end.is_some_and(|e| e.is_last()));

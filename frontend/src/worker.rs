@@ -1,14 +1,21 @@
 //! The worker's side of *Run here*: trains a study in slices of time and tells the page how it
 //! goes. The page ends a run by ending the worker.
 //!
-//! In: one [`Order`]. Out: arrays of [`Event`]s, the same as the server's. The study runs on its
-//! mesh and, beside it, on one processor; the two are compared at the end.
+//! In: [`Order`]s. Out: arrays of [`Event`]s, the same as the server's. The study runs on its mesh
+//! and, beside it, on one processor; the two are compared at the end. The run stays in the worker,
+//! so that a model of text can be asked to write.
 
-use meshwork_engine::data::{Table, Target, Validation};
+use meshwork_engine::data::Data;
+use meshwork_engine::data::feed::Feed;
+use meshwork_engine::data::score::Validation;
+use meshwork_engine::data::table::{Table, Target};
+use meshwork_engine::data::text::Text;
+use meshwork_engine::data::vocabulary::Vocabulary;
+use meshwork_engine::decode::{Author, Wish, bleu};
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::{Session, max_difference};
 use meshwork_engine::study::Study;
-use meshwork_wire::api;
+use meshwork_wire::api::{self, DataSet, SampleRequest};
 use meshwork_wire::run::{Event, Traffic};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -24,13 +31,30 @@ const VALIDATIONS: u64 = 20;
 
 /// What the page asks for.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Order {
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// To train a study; the first order.
+    Train(Training),
+    /// To write with what has been trained.
+    Sample(SampleRequest),
+}
+
+/// What is to be trained.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Training {
     /// The study.
     pub text: String,
     /// Steps to take.
     pub steps: u64,
-    /// The table its `train` line names, fetched by the page.
-    pub table: Option<api::Table>,
+    /// The data its `train` line names, fetched by the page.
+    pub data: Option<DataSet>,
+    /// The merges of a text's vocabulary; none for bytes.
+    pub merges: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    /// The run of this worker.
+    static RUN: RefCell<Option<Rc<RefCell<Run>>>> = const { RefCell::new(None) };
 }
 
 /// A run going on.
@@ -51,7 +75,8 @@ pub fn listen() {
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
         let order = event.data().as_string().unwrap_or_default();
         match serde_json::from_str(&order) {
-            Ok(order) => begin(&order),
+            Ok(Order::Train(training)) => begin(training),
+            Ok(Order::Sample(request)) => post(&[sample(request)]),
             Err(e) => post(&[Event::Failed { message: format!("The order is unreadable: {e}") }]),
         }
     });
@@ -59,11 +84,12 @@ pub fn listen() {
     on_message.forget();
 }
 
-fn begin(order: &Order) {
+fn begin(order: Training) {
     let study = Study::new(&order.text);
-    let table = order.table.as_ref().map(table);
-    let sessions = Session::new(&study, table.as_ref(), Alone).and_then(|mesh| {
-        let one = Session::new(&study.alone(), table.as_ref(), Alone)?;
+    let vocabulary = Vocabulary::new(order.merges).unwrap_or_default();
+    let data = order.data.map(|data| engine_data(data, vocabulary));
+    let sessions = Session::new(&study, data.as_ref(), Alone).and_then(|mesh| {
+        let one = Session::new(&study.alone(), data.as_ref(), Alone)?;
         Ok((mesh, one))
     });
     match sessions {
@@ -77,7 +103,9 @@ fn begin(order: &Order) {
                 loss_difference: 0.0,
                 busy: 0.0,
             };
-            go_on(Rc::new(RefCell::new(run)));
+            let run = Rc::new(RefCell::new(run));
+            RUN.set(Some(Rc::clone(&run)));
+            go_on(run);
         }
         Err(diagnostics) => {
             let said: Vec<String> = diagnostics.into_iter().map(|d| d.message).collect();
@@ -144,9 +172,19 @@ impl Run {
         self.done += 1;
         let every = (self.steps / VALIDATIONS).max(1);
         if (self.done.is_multiple_of(every) || self.done == self.steps)
-            && let Some(Validation { loss, accuracy, error }) = self.mesh.validate()
+            && let Some(seen) = self.mesh.validate()
         {
-            events.push(Event::Validation { step: self.done, loss, accuracy, error });
+            let Validation { loss, accuracy, error, perplexity, word_perplexity } = seen;
+            let is_last = self.done == self.steps;
+            events.push(Event::Validation {
+                step: self.done,
+                loss,
+                accuracy,
+                error,
+                perplexity: perplexity.filter(|p| p.is_finite()),
+                word_perplexity: word_perplexity.filter(|p| p.is_finite()),
+                bleu: if is_last { bleu(&mut self.mesh) } else { None },
+            });
         }
         None
     }
@@ -170,16 +208,47 @@ fn now() -> f64 {
     scope.performance().map_or_else(js_sys::Date::now, |p| p.now())
 }
 
-/// The engine's form of a table.
-pub fn table(table: &api::Table) -> Table {
-    Table {
-        name: table.name.clone(),
-        columns: table.columns.clone(),
-        rows: table.rows.clone(),
-        target: match &table.target {
-            api::Target::Number => Target::Number,
-            api::Target::Classes { names } => Target::Classes(names.clone()),
-        },
+/// What the trained model writes.
+fn sample(request: SampleRequest) -> Event {
+    let Some(run) = RUN.with_borrow(Option::clone) else {
+        return Event::Failed { message: "Nothing has been trained here.".to_owned() };
+    };
+    let mesh = &run.borrow().mesh;
+    let named = |name: &str| Some((name.to_owned(), mesh.value(name)?));
+    let parameters: Vec<_> = mesh.parameters().iter().filter_map(|name| named(name)).collect();
+    let vocabulary = mesh.feed().and_then(Feed::vocabulary).cloned().unwrap_or_default();
+    let usual = Wish::default();
+    let whole = |n: Option<u64>, or: usize| {
+        n.map_or(or, |n| usize::try_from(n).unwrap_or(usize::MAX)).max(1)
+    };
+    let wish = Wish {
+        tokens: whole(request.tokens, usual.tokens),
+        temperature: request.temperature.unwrap_or(usual.temperature),
+        top_k: whole(request.top_k, usual.top_k),
+        seed: request.seed.unwrap_or(usual.seed),
+        beam: whole(request.beam, usual.beam),
+    };
+    let written = Author::new(mesh.study(), vocabulary, &parameters, wish.beam, &Alone)
+        .and_then(|mut author| author.write(&request.prompt, &wish, || true));
+    match written {
+        Ok(text) => Event::Sample { prompt: request.prompt, text },
+        Err(d) => Event::Failed { message: d.message },
+    }
+}
+
+/// The engine's form of data.
+fn engine_data(data: DataSet, vocabulary: Vocabulary) -> Data {
+    match data {
+        DataSet::Table(api::Table { name, columns, rows, target, .. }) => {
+            let target = match target {
+                api::Target::Number => Target::Number,
+                api::Target::Classes { names } => Target::Classes(names),
+            };
+            Data::Table(Table { name, columns, rows, target })
+        }
+        DataSet::Text(api::Text { name, text, .. }) => {
+            Data::Text(Text { name, text: text.into(), vocabulary })
+        }
     }
 }
 

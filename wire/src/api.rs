@@ -274,6 +274,7 @@ pub enum DataSet {
 /// A text with all that it says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[expect(clippy::struct_field_names, reason = "the names of the JSON's keys")]
 pub struct Text {
     /// Its name in `data:NAME`.
     pub name: String,

@@ -11,6 +11,7 @@ mod browser;
 mod tidy;
 mod test;
 mod bench;
+mod experiments;
 
 // The names of the bundle are tested here: the program they belong to takes long to compile.
 #[cfg(test)]
@@ -30,6 +31,7 @@ cargo xtask TASK
   e2e [ARGS…]     only the browser tests; ARGS go to Playwright
   tidy            only the rules of the house
   bench           measure, natively and in the browser, and print a table
+  experiments     train the models of docs/experiments.md, and print its tables
   bless           write what the golden tests expect anew
 ";
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["e2e", options @ ..] => test::browser_only(options),
         ["tidy"] => tidy::run(),
         ["bench"] => bench::run(),
+        ["experiments"] => experiments::run(),
         ["bless"] => test::bless(),
         other => return misuse(&format!("there is no task `{}`", other.join(" "))),
     };

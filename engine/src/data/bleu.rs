@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const ORDER: usize = 4;
 
 /// Counts over a corpus.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bleu {
     right: [u64; ORDER],
     all: [u64; ORDER],

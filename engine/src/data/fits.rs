@@ -174,9 +174,9 @@ fn of_text(
         let advice = "Compare logits with the ids: `cross_entropy(logits, targets, dim:vocab)`.";
         return Some(places.fault(message).hint(Hint::new(advice)));
     };
-    entries(wiring, train, text, dim, places).or_else(|| match wiring.takes_pairs() {
-        true => pairs(wiring, text, places),
-        false => running(wiring, text, places),
+    entries(wiring, train, text, dim, places).or_else(|| {
+        let lines = if wiring.takes_pairs() { pairs } else { running };
+        lines(wiring, text, places)
     })
 }
 

@@ -14,6 +14,7 @@ const OF: usize = 10;
 
 /// A text and how it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "a text is what it says")]
 pub struct Text {
     /// Its name.
     pub name: String,
@@ -84,7 +85,8 @@ mod tests {
 
     #[test]
     fn a_tenth_is_held_out_in_whole_lines() {
-        let text: String = (0..5000).map(|i| format!("line {i} of the text\n")).collect();
+        let lines: Vec<String> = (0..5000).map(|i| format!("line {i} of the text\n")).collect();
+        let text = lines.concat();
         let Parts { training, held_out } = parts(&text);
         assert_eq!(training.len() + held_out.len(), text.len());
         let share = held_out.len() as f64 / text.len() as f64;
@@ -108,7 +110,8 @@ mod tests {
 
     #[test]
     fn short_texts_keep_their_lines_whole() {
-        let text: String = (0..12).map(|i| format!("{i}\t{}\n", "word ".repeat(i))).collect();
+        let line = |i: usize| format!("{i}\t{}\n", "word ".repeat(i));
+        let text = (0..12).map(line).collect::<Vec<_>>().concat();
         let Parts { training, held_out } = parts(&text);
         assert!(!held_out.is_empty() && !training.is_empty());
         for line in training.lines().chain(held_out.lines()) {

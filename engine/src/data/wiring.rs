@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Hint};
 use crate::graph::Graph;
 use crate::graph::op::{Element, Init, Op, Phase, Role};
 use crate::index::NodeId;
-use crate::layout::dims::{Dimension, Shape};
+use crate::layout::dims::{Dimension, Name, Shape};
 use std::collections::BTreeSet;
 
 /// Which tensors of a study data goes to.
@@ -74,9 +74,10 @@ impl Wiring {
         if source.is_none() && labels.is_none() {
             return Err(few(places, "one"));
         }
-        let below = match &graph.node(target).op {
-            Op::Source(Init::Integers { high, .. }) => *high as u64,
-            _ => u64::MAX,
+        let below = if let Op::Source(Init::Integers { high, .. }) = &graph.node(target).op {
+            *high as u64
+        } else {
+            u64::MAX
         };
         Ok(Self {
             target,
@@ -146,7 +147,7 @@ impl Wiring {
 
     /// Whether a text is read as pairs: the source is another sequence.
     pub fn takes_pairs(&self) -> bool {
-        let lies = |shape: &Shape| self.only(shape).map(|d| d.name.clone());
+        let lies = |shape: &Shape| self.only(shape).map(|d| Name::clone(&d.name));
         self.source_shape.as_ref().is_some_and(|s| lies(s) != lies(&self.target_shape))
     }
 }

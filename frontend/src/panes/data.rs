@@ -1,4 +1,4 @@
-//! Data to train on: the server's tables, synthetic data, and a CSV file of one's own.
+//! Data to train on: the server's tables and texts, synthetic data, and a file of one's own.
 
 use crate::api::{self, Trouble};
 use crate::format;
@@ -6,13 +6,13 @@ use crate::icons::{Icon, icon};
 use crate::state::Studio;
 use leptos::prelude::*;
 use meshwork_engine::spec::edit;
-use meshwork_wire::api::{TableInfo, Target};
+use meshwork_wire::api::{DataInfo, TableInfo, TableList, Target, TextInfo};
 use web_sys::HtmlInputElement;
 
 /// The pane of data sets.
 #[component]
 pub fn Data(studio: Studio) -> impl IntoView {
-    let tables = RwSignal::new(None::<Result<Vec<TableInfo>, Trouble>>);
+    let tables = RwSignal::new(None::<Result<TableList, Trouble>>);
     let said = RwSignal::new(None::<Result<String, String>>);
     let load = move || async move { tables.set(Some(api::tables().await)) };
     leptos::task::spawn_local(load());
@@ -29,14 +29,12 @@ pub fn Data(studio: Studio) -> impl IntoView {
         leptos::task::spawn_local(async move {
             match api::upload(&name, &file).await {
                 Ok(info) => {
-                    said.set(Some(Ok(format!(
-                        "{} stored as {}: {}, {}.",
-                        file.name(),
-                        info.name,
-                        format::plural(info.rows, "row"),
-                        target(&info)
-                    ))));
-                    take(studio, &info.name);
+                    let (name, what) = match &info {
+                        DataInfo::Table(table) => (&table.name, rows(table)),
+                        DataInfo::Text(text) => (&text.name, lines(text)),
+                    };
+                    said.set(Some(Ok(format!("{} stored as {name}: {what}.", file.name()))));
+                    take(studio, name);
                     load().await;
                 }
                 Err(trouble) => said.set(Some(Err(trouble.message()))),
@@ -48,9 +46,9 @@ pub fn Data(studio: Studio) -> impl IntoView {
             <header class="pane-head">
                 <h2 id="data-head">"Data"</h2>
                 <label class="upload">
-                    <input type="file" accept=".csv,text/csv" class="visually-hidden" on:change=upload />
+                    <input type="file" accept=".csv,.txt,.tsv,.md,text/*" class="visually-hidden" on:change=upload />
                     {icon(Icon::Upload)}
-                    <span>"Upload CSV"</span>
+                    <span>"Upload CSV or text"</span>
                 </label>
             </header>
             <div aria-live="polite">
@@ -70,9 +68,17 @@ pub fn Data(studio: Studio) -> impl IntoView {
                         <span class="muted">"synthetic, of any shape"</span>
                     </button>
                 </li>
-                {move || tables.get().and_then(Result::ok).unwrap_or_default().into_iter().map(|t| {
-                    choice(studio, used, t)
-                }).collect_view()}
+                {move || tables.get().and_then(Result::ok).map(|list| {
+                    let tables = list.tables.into_iter().map(|t| {
+                        let about = features(&t);
+                        choice(studio, used, t.name, about, t.about)
+                    });
+                    let texts = list.texts.into_iter().map(|t| {
+                        let about = lines(&t);
+                        choice(studio, used, t.name, about, t.about)
+                    });
+                    tables.chain(texts).collect_view()
+                })}
             </ul>
             <Show when=move || used.with(Option::is_none)>
                 <p class="empty">"Now the inputs keep the numbers they begin with, step by step."</p>
@@ -89,29 +95,50 @@ fn take(studio: Studio, name: &str) {
     studio.change(|t| edit::set_option(t, "train", "data", name));
 }
 
-fn choice(studio: Studio, used: Memo<Option<String>>, t: TableInfo) -> impl IntoView {
-    let features = t.columns.len().saturating_sub(1) as u64;
-    let about = format!(
-        "{}, {}, {}",
-        format::plural(t.rows, "row"),
-        format::plural(features, "feature"),
-        target(&t)
-    );
-    let name = StoredValue::new(t.name.clone());
+fn choice(
+    studio: Studio,
+    used: Memo<Option<String>>,
+    name: String,
+    about: String,
+    tip: String,
+) -> impl IntoView {
+    let shown = name.clone();
+    let name = StoredValue::new(name);
     let is_it = move || name.with_value(|n| used.with(|u| u.as_ref() == Some(n))).to_string();
     view! {
         <li>
             <button
                 class="table-choice"
-                data-tip=t.about
+                data-tip=tip
                 aria-pressed=is_it
                 on:click=move |_| name.with_value(|n| take(studio, n))
             >
-                <strong>{t.name}</strong>
+                <strong>{shown}</strong>
                 <span class="muted">{about}</span>
             </button>
         </li>
     }
+}
+
+/// `60 rows, a number`.
+fn rows(t: &TableInfo) -> String {
+    format!("{}, {}", format::plural(t.rows, "row"), target(t))
+}
+
+/// `60 rows, 2 features, a number`.
+fn features(t: &TableInfo) -> String {
+    let features = t.columns.len().saturating_sub(1) as u64;
+    format!(
+        "{}, {}, {}",
+        format::plural(t.rows, "row"),
+        format::plural(features, "feature"),
+        target(t)
+    )
+}
+
+/// `text, 60 lines, 3,210 bytes`.
+fn lines(t: &TextInfo) -> String {
+    format!("text, {}, {} bytes", format::plural(t.lines, "line"), format::exact(t.bytes as f64))
 }
 
 /// `3 classes` or `a number`.

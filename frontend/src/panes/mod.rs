@@ -12,5 +12,6 @@ pub mod mesh;
 pub mod messages;
 pub mod processor;
 pub mod run;
+pub mod sample;
 pub mod server_run;
 pub mod tensors;

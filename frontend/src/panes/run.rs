@@ -3,6 +3,7 @@
 use crate::chart::Chart;
 use crate::format;
 use crate::icons::{Icon, icon};
+use crate::panes::sample::SampleBox;
 use crate::run_client::{RunLog, Runs};
 use crate::state::Studio;
 use crate::widgets::Stepper;
@@ -99,6 +100,11 @@ fn Here(studio: Studio, runs: Runs) -> impl IntoView {
             </Show>
             <RunView log=log label="here" />
             {move || log.with(|l| l.end.as_ref().and_then(proof))}
+            <SampleBox
+                log=log
+                written=runs.sample_here
+                on_ask=Callback::new(move |request| runs.sample_here(&request))
+            />
         </div>
     }
 }
@@ -142,20 +148,35 @@ pub fn RunView(log: Signal<RunLog>, label: &'static str) -> impl IntoView {
 /// The last look at the held-out part.
 fn held_out(log: &RunLog) -> Option<AnyView> {
     let look = log.looks.last()?;
-    let (name, value) = match (look.accuracy, look.error) {
-        (Some(a), _) => ("accuracy", format!("{:.1} %", a * 100.0)),
-        (None, Some(e)) => ("error", format!("{} sd", format::number(e))),
-        (None, None) => ("held-out loss", format::number(look.loss)),
-    };
+    let mut facts = Vec::new();
+    if let Some(share) = look.accuracy {
+        facts.push(("accuracy", format!("{:.1} %", share * 100.0)));
+    }
+    if let Some(error) = look.error {
+        facts.push(("error", format!("{} sd", format::number(error))));
+    }
+    if let Some(perplexity) = look.perplexity {
+        facts.push(("perplexity per token", format::number(perplexity)));
+    }
+    if let Some(perplexity) = look.word_perplexity {
+        facts.push(("per word", format::number(perplexity)));
+    }
+    if let Some(bleu) = look.bleu {
+        facts.push(("BLEU", format!("{bleu:.1}")));
+    }
+    if facts.is_empty() {
+        facts.push(("held-out loss", format::number(look.loss)));
+    }
     let tip = format!(
         "On the part of the data held out, after {}; loss {}",
         format::plural(look.step, "step"),
         format::number(look.loss)
     );
-    Some(
+    let fact = |(name, value)| {
+        let tip = tip.clone();
         view! { <div class="held-out" data-tip=tip><dt>{name}</dt><dd>{value}</dd></div> }
-            .into_any(),
-    )
+    };
+    Some(facts.into_iter().map(fact).collect_view().into_any())
 }
 
 const fn tone(end: Option<&Event>) -> &'static str {
@@ -181,6 +202,7 @@ fn status(log: &RunLog) -> String {
             Event::Step { .. }
             | Event::Validation { .. }
             | Event::Value { .. }
+            | Event::Sample { .. }
             | Event::Restarted { .. },
         ) => String::new(),
     }

@@ -3,6 +3,7 @@
 use crate::format;
 use crate::icons::{Icon, icon};
 use crate::panes::run::{RunView, proof};
+use crate::panes::sample::SampleBox;
 use crate::run_client::{RunLog, Runs};
 use crate::state::Studio;
 use crate::widgets::code_words;
@@ -79,6 +80,11 @@ fn There(studio: Studio, runs: Runs) -> impl IntoView {
             </Show>
             <RunView log=log label="on the server" />
             {move || log.with(|l: &RunLog| l.end.as_ref().and_then(proof))}
+            <SampleBox
+                log=log
+                written=runs.sample_there
+                on_ask=Callback::new(move |request| runs.sample_there(request))
+            />
         </div>
     }
 }

@@ -130,9 +130,11 @@ pub async fn put(
     let app = state.clone();
     let place = format!("/api/v1/data/{name}");
     let is_text = is_text(&headers);
-    let store = move || match is_text {
-        true => put_text(&app, &name, &body).map(DataInfo::Text),
-        false => put_table(&app, &name, &body, options).map(DataInfo::Table),
+    let store = move || {
+        if is_text {
+            return put_text(&app, &name, &body).map(DataInfo::Text);
+        }
+        put_table(&app, &name, &body, options).map(DataInfo::Table)
     };
     let info = state.desk().call(store).await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(info)))

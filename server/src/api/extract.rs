@@ -47,7 +47,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if let Kind::Text = Kind::of(request.headers())? {
+        if matches!(Kind::of(request.headers())?, Kind::Text) {
             let detail = "Text is not read here; send application/json.";
             return Err(Problem::MediaType(detail.to_owned()));
         }

@@ -116,10 +116,10 @@ impl Printer {
                     write!(out, ", error {error:.4} deviations")?;
                 }
                 if let Some(tokens) = perplexity {
-                    write!(out, ", perplexity {} per token", rate(*tokens))?;
+                    write!(out, ", perplexity {} per token", perplexity_of(*tokens))?;
                 }
                 if let Some(words) = word_perplexity {
-                    write!(out, ", {} per word", rate(*words))?;
+                    write!(out, ", {} per word", perplexity_of(*words))?;
                 }
                 if let Some(bleu) = bleu {
                     write!(out, ", BLEU {bleu:.1}")?;
@@ -154,6 +154,11 @@ impl Printer {
             Event::Restarted { message, .. } => writeln!(out, "{message}"),
         }
     }
+}
+
+/// A perplexity: of words that a model spells badly it is beyond all counting.
+fn perplexity_of(x: f64) -> String {
+    if x < 1e6 { rate(x) } else { real(x) }
 }
 
 fn compare(out: &mut impl io::Write, counted: Traffic, predicted: Traffic) -> io::Result<()> {

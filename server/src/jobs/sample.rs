@@ -18,7 +18,7 @@ const MAX_TOKENS: u64 = 10_000;
 /// The widest beam.
 const MAX_BEAM: u64 = 64;
 /// What takes longer is cut off.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How a text is to be written, or what is wrong with the request.
 pub fn wish(request: &SampleRequest) -> Result<Wish, String> {
@@ -82,11 +82,11 @@ pub fn write(
         .filter_map(|t| Some((t.name.clone(), Whole { shape: shape(&t.name)?, values: t.values })))
         .collect();
     let begun = Instant::now();
-    let mut author = Author::new(study, vocabulary, &wholes, wish.beam, Alone)?;
+    let mut author = Author::new(study, vocabulary, &wholes, wish.beam, &Alone)?;
     author.write(prompt, wish, || begun.elapsed() < PATIENCE)
 }
 
 /// Whether a study writes at all; why not, before it is trained.
 pub fn can_write(study: &Study) -> Result<(), Diagnostic> {
-    Author::new(study, Vocabulary::default(), &[], 1, Alone).map(drop)
+    Author::new(study, Vocabulary::default(), &[], 1, &Alone).map(drop)
 }

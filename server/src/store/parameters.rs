@@ -77,34 +77,35 @@ fn written(parameters: &Parameters) -> Result<Vec<u8>, StoreError> {
     let raw: Vec<Vec<u8>> = parameters.tensors.iter().map(bytes).collect();
     let views = parameters.tensors.iter().zip(&raw).map(|(tensor, raw)| {
         let dtype = if tensor.is_single { Dtype::F32 } else { Dtype::F64 };
-        let view = TensorView::new(dtype, tensor.sizes.clone(), raw).map_err(corrupt)?;
+        let view = TensorView::new(dtype, tensor.sizes.clone(), raw).map_err(|e| corrupt(&e))?;
         Ok((tensor.name.clone(), view))
     });
     let views = views.collect::<Result<Vec<_>, StoreError>>()?;
     let merges = serde_json::to_string(&parameters.merges)?;
     let about = [(MERGES.to_owned(), merges)].into_iter().collect();
-    safetensors::serialize(views, Some(about)).map_err(corrupt)
+    safetensors::serialize(views, Some(about)).map_err(|e| corrupt(&e))
 }
 
 fn bytes(tensor: &Tensor) -> Vec<u8> {
     let values = tensor.values.iter();
-    match tensor.is_single {
-        true => values.flat_map(|&x| (x as f32).to_le_bytes()).collect(),
-        false => values.flat_map(|x| x.to_le_bytes()).collect(),
+    if tensor.is_single {
+        return values.flat_map(|&x| (x as f32).to_le_bytes()).collect();
     }
+    values.flat_map(|x| x.to_le_bytes()).collect()
 }
 
 fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
-    let (_, about) = SafeTensors::read_metadata(bytes).map_err(corrupt)?;
+    let (_, about) = SafeTensors::read_metadata(bytes).map_err(|e| corrupt(&e))?;
     let merges = about.metadata().as_ref().and_then(|about| about.get(MERGES));
-    let file = SafeTensors::deserialize(bytes).map_err(corrupt)?;
+    let file = SafeTensors::deserialize(bytes).map_err(|e| corrupt(&e))?;
     let tensor = |(name, view): (&str, TensorView<'_>)| {
         let (sizes, is_single) = (view.shape().to_vec(), view.dtype() == Dtype::F32);
         let (singles, _) = view.data().as_chunks::<4>();
         let (doubles, _) = view.data().as_chunks::<8>();
-        let values = match is_single {
-            true => singles.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
-            false => doubles.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+        let values = if is_single {
+            singles.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+        } else {
+            doubles.iter().map(|b| f64::from_le_bytes(*b)).collect()
         };
         Tensor { name: name.to_owned(), sizes, values, is_single }
     };
@@ -114,7 +115,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, StoreError> {
     })
 }
 
-fn corrupt(e: safetensors::SafeTensorError) -> StoreError {
+fn corrupt(e: &safetensors::SafeTensorError) -> StoreError {
     StoreError::Corrupt(format!("the parameters of a run: {e}"))
 }
 

@@ -8,6 +8,7 @@ mod runs;
 mod events;
 mod data;
 mod texts;
+mod sample;
 mod pictures;
 mod guard;
 mod busy;

@@ -10,7 +10,7 @@ const LM: &str = "\
 mesh all:2
 layout batch:all
 model transformer batch:8 length:16 vocab:256 d_model:32 heads:2 layers:1 d_ff:64
-train optimizer:adam rate:0.01 steps:150 seed:1 data:";
+train optimizer:adam rate:0.01 steps:400 seed:1 data:";
 
 fn verse() -> String {
     "one two three four five six seven eight nine ten\n".repeat(200)
@@ -32,7 +32,8 @@ async fn a_run_that_is_done_writes_and_still_does_after_a_restart() {
     let greedy = json!({ "prompt": "one two th", "tokens": 14, "temperature": 0 });
     let text = sample(&app, &id, greedy.clone()).await;
     assert!(text.starts_with("ree four f"), "{text}");
-    let drawn = |seed: u64| json!({ "prompt": "six", "tokens": 30, "seed": seed, "temperature": 3 });
+    let drawn =
+        |seed: u64| json!({ "prompt": "six", "tokens": 30, "seed": seed, "temperature": 3 });
     let first = sample(&app, &id, drawn(1)).await;
     assert_eq!(first, sample(&app, &id, drawn(1)).await);
     assert_ne!(first, sample(&app, &id, drawn(2)).await);
@@ -107,7 +108,9 @@ fn pairs_are_translated_and_judged() {
     let words = ["ein", "zwei", "drei", "vier", "acht"];
     let names = ["one", "two", "three", "four", "eight"];
     let line = |i: usize| {
-        let of = |list: &[&str; 5]| [list[i % 5], list[i / 5 % 5], list[i / 25 % 5]].join(" ");
+        let of = |list: &[&str; 5]| {
+            [list[i % 5], list[i / 5 % 5], list[i / 25 % 5], list[i % 3]].join(" ")
+        };
         format!("{}\t{}\n", of(&words), of(&names))
     };
     std::fs::write(&path, (0..400).map(|i| line(i * 7)).collect::<String>()).unwrap();
@@ -115,9 +118,10 @@ fn pairs_are_translated_and_judged() {
     let text = "\
 mesh all:2
 layout batch:all
-model encoder_decoder batch:16 source_length:18 length:24 vocab:256 d_model:32 heads:4 layers:1 d_ff:64
-train optimizer:adam rate:0.01 steps:300 seed:1 data:pairs";
-    let args = ["run", "-", "--json", "--data", path, "--sample", "drei acht ein", "--beam", "3"];
+model encoder_decoder batch:16 source_length:20 length:24 vocab:256 d_model:32 heads:4 layers:1 d_ff:64
+train optimizer:adam rate:0.01 warmup:30 decay:linear steps:400 seed:1 data:pairs";
+    let args =
+        ["run", "-", "--json", "--data", path, "--sample", "drei acht ein zwei", "--beam", "3"];
     let run = meshwork(&args, text);
     assert_eq!(run.status, 0, "{}{}", run.out, run.err);
     let events: Vec<Event> = run.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -129,9 +133,10 @@ train optimizer:adam rate:0.01 steps:300 seed:1 data:pairs";
         })
         .collect();
     assert_eq!(scores.len(), 1, "after the last step only");
+    assert!(scores[0] > 80.0, "{scores:?}");
     let text = events.iter().find_map(|e| match e {
         Event::Sample { text, .. } => Some(text.as_str()),
         _ => None,
     });
-    assert_eq!(text, Some("three eight one"), "{scores:?}");
+    assert_eq!(text, Some("three eight one two"), "{scores:?}");
 }

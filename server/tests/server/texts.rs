@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn book() -> String {
-    (0..600).map(|i| format!("the {} sees line {i}\n", ["cat", "dog"][i % 2])).collect()
+    let line = |i: usize| format!("the {} sees line {i}\n", ["cat", "dog"][i % 2]);
+    (0..600).map(line).collect::<Vec<_>>().concat()
 }
 
 const MODEL: &str = "model transformer batch:4 length:16 vocab:256 d_model:16 heads:2 layers:1";
