@@ -22,3 +22,4 @@ pub mod export;
 pub mod study;
 pub mod session;
 pub mod examples;
+pub mod gauge;

@@ -143,14 +143,18 @@ impl Study {
         Self::from_spec(&self.text, spec, Vec::new())
     }
 
+    /// Resolves, lowers and tallies it again: what a changed layout costs beyond reading the text.
+    pub fn replan(&self) -> Option<Tally> {
+        let (graph, mesh) = (&self.built.graph, &self.mesh);
+        let layouts = resolve(graph, &self.rules, mesh, &Places::default(), &mut Vec::new());
+        Some(Tally::of(&passed(lower(graph, &layouts, mesh)?, &BTreeSet::new())))
+    }
+
     /// The Program of this study in which the values of these nodes are there after a step.
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
-        let mut program = self.lowered.clone()?;
-        let keep: BTreeSet<ValueId> = keep.iter().filter_map(|&id| program.of_node[id]).collect();
-        combine::combine(&mut program);
-        fuse::fuse(&mut program, &keep);
-        free::free(&mut program, &keep);
-        Some(program)
+        let program = self.lowered.clone()?;
+        let keep = keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        Some(passed(program, &keep))
     }
 
     /// Its text.
@@ -336,6 +340,14 @@ impl Study {
         edit::fit(&self.text, std::slice::from_mut(&mut diagnostic));
         diagnostic
     }
+}
+
+/// What was lowered, after the passes; the values in `keep` stay.
+fn passed(mut program: Program, keep: &BTreeSet<ValueId>) -> Program {
+    combine::combine(&mut program);
+    fuse::fuse(&mut program, keep);
+    free::free(&mut program, keep);
+    program
 }
 
 fn data_places<'a>(spec: &Spec, built: &'a Built) -> wiring::Places<'a> {
