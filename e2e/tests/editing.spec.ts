@@ -44,7 +44,7 @@ test('broken text keeps the last picture, and a mend repairs it', async ({ page 
   const error = studio.messages.locator('.message.error').first();
   await expect(error).toContainText('line 1');
   await expect(page.getByText('this is the last study that could be read')).toBeVisible();
-  await expect(studio.card('h').locator('svg.scene')).toBeVisible();
+  await expect(studio.card('h').locator('canvas.scene')).toBeVisible();
   await error.getByText('Why?').click();
   await expect(error.locator('.why p')).toBeVisible();
   await error.getByRole('button', { name: /plain/ }).click();
@@ -113,12 +113,12 @@ test('undo and redo go over typing and clicks', async ({ page }) => {
 test('a processor picked anywhere is lit everywhere', async ({ page }) => {
   const studio = await new Studio(page).open();
   const lit = (where: string) =>
-    page.locator(`${where} [data-p]:not(text)`).evaluateAll((marks) =>
+    page.locator(`${where} [data-p]`).evaluateAll((marks) =>
       marks
         .filter((m) => getComputedStyle(m).getPropertyValue('--lit').trim() !== '')
         .map((m) => m.getAttribute('data-p')),
     );
-  await page.locator('[id="tensor-h"] [data-p="2"]').first().click();
+  await studio.clickMark(studio.card('h'), '2');
   await page.mouse.move(0, 0);
   await expect(page.locator('.inspector')).toContainText('Processor 2');
   await expect(page.locator('.inspector')).toContainText('rows 1, cols 0');

@@ -25,7 +25,7 @@ for (const theme of ['light', 'dark'] as const) {
 
       await studio.example(/^Figure 5/);
       await page.getByRole('switch').check();
-      await page.locator('.mesh-picture [data-p="5"]').first().click();
+      await studio.clickMark(page.locator('.mesh-picture'), '5');
       await page.locator('.collective').first().click();
       await studio.card('w').getByRole('button', { name: 'w as a table' }).click();
       await studio.runHere();

@@ -64,7 +64,7 @@ test('a newcomer begins with the examples', async ({ page }) => {
 test('the picture of the README', async ({ page }) => {
   const studio = await new Studio(page).open();
   await studio.example(/^Figure 5/);
-  await page.locator('.mesh-picture [data-p="5"]').first().click();
+  await studio.clickMark(page.locator('.mesh-picture'), '5');
   await expect(page.locator('.inspector')).toContainText('Processor 5');
   await page.mouse.move(0, 0);
   await page.screenshot({ path: '../docs/images/studio.png' });

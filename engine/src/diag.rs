@@ -225,6 +225,7 @@ codes! {
     NoLoss "no-loss" "Training minimises the tensor named `loss`, a single number. Assign it, for example `loss = mean(square(y - target))`.";
     State "state" "`state seen[channels]` declares a tensor that goes from step to step, and `seen := 0.9 * seen + 0.1 * mean(x -> channels)` says, once, what it is from the next training step on. Parameters are trained and inputs are fed, so they take no `:=`.";
     MicroBatches "micro-batches" "`micro_batches:4` takes the batch in four parts and applies the sum of their gradients once. That is the gradient of the whole batch where the loss is a mean or a sum over its rows; what combines rows otherwise, such as batch norm, does so within each part.";
+    Pipeline "pipeline" "`pipeline over:stages micro_batches:8` cuts the model's layers into stages, one for each place along a mesh dimension that no tensor dimension is split over, and its batch into micro-batches. A schedule has limits, such as at least as many micro-batches as cells.";
     Unused "unused" "The name is declared and never used, so it has no effect.";
     // layout
     UnmatchedRule "unmatched-rule" "A layout rule `tensor_dimension:mesh_dimension` matches nothing: no tensor has that dimension, or the mesh has no such dimension. It has no effect.";

@@ -5,6 +5,7 @@
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
+use crate::graph::micro::MicroBatches;
 use crate::index::{IdVec, NodeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
@@ -32,7 +33,8 @@ pub fn resolve(
     places: &Places,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Layouts {
-    let mut problems = Problems { rules, mesh, places, seen: Vec::new() };
+    let micro = graph.micro.as_ref();
+    let mut problems = Problems { rules, mesh, places, micro, seen: Vec::new() };
     // A model has many tensors and few shapes.
     let mut known: Vec<(&Shape, Result<TensorLayout, LayoutError>)> = Vec::new();
     let mut layout = |shape| {
@@ -69,6 +71,7 @@ struct Problems<'a> {
     rules: &'a LayoutRules,
     mesh: &'a Mesh,
     places: &'a Places,
+    micro: Option<&'a MicroBatches>,
     seen: Vec<Problem>,
 }
 
@@ -167,8 +170,10 @@ impl Problems<'_> {
             format!("the least size that does is {above}")
         };
         let span = self.rule_span(&dim.name);
+        let micro = self.micro.filter(|micro| micro.dim == dim.name);
+        let of = if micro.is_some() { " in a micro-batch" } else { "" };
         let message = format!(
-            "`{}` cannot be laid out: `{}` has {} elements, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
+            "`{}` cannot be laid out: `{}` has {} elements{of}, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
             problem.tensors[0],
             dim.name,
             dim.size,
@@ -179,7 +184,9 @@ impl Problems<'_> {
         );
         let mut d = Diagnostic::error(Code::NotDivisible, span, message);
         if let Some(&place) = self.places.dims.get(&*dim.name) {
+            let times = micro.map_or(1, MicroBatches::count);
             for size in [above, below].into_iter().filter(|&s| s > 0) {
+                let size = size * times;
                 d = d.hint(Hint::size(place, &dim.name, size));
             }
         }

@@ -1,16 +1,19 @@
 //! A study being trained, step by step.
 
 use crate::cost::tally::Tally;
-use crate::data::wiring::wiring;
-use crate::data::{Batch, Feed, Table, Validation};
+use crate::data::Data;
+use crate::data::feed::Feed;
+use crate::data::fits::{self, wiring};
+use crate::data::score::{Score, Validation, Where};
+use crate::data::wiring::Wiring;
 use crate::diag::{Code, Diagnostic, Span};
 use crate::exec::host::{Host, Traffic};
-use crate::exec::number::Number;
 use crate::exec::pool::Pool;
 use crate::graph::init::Values;
 use crate::graph::op::{Dtype, Op, Phase, Role};
 use crate::index::{NodeId, ValueId};
 use crate::layout::dims::{Name, Shape};
+use crate::spmd::program::Program;
 use crate::study::Study;
 use std::sync::Arc;
 
@@ -19,6 +22,8 @@ use std::sync::Arc;
 pub struct Session<P> {
     study: Study,
     engine: Engine<P>,
+    /// Where its inputs and outputs are, if data can go to them.
+    wiring: Option<Wiring>,
     feed: Option<Feed>,
     per_step: Traffic,
     steps: u64,
@@ -59,27 +64,42 @@ pub struct Whole {
 
 impl<P: Pool> Session<P> {
     /// A session at step 0; `Err` with the study's errors, or why its data does not fit.
-    pub fn new(study: &Study, data: Option<&Table>, pool: P) -> Result<Self, Vec<Diagnostic>> {
+    pub fn new(study: &Study, data: Option<&Data>, pool: P) -> Result<Self, Vec<Diagnostic>> {
         Self::keeping(study, data, pool, &[])
     }
 
     /// The same, in which these tensors can be looked at after each step.
     pub fn keeping(
         study: &Study,
-        data: Option<&Table>,
+        data: Option<&Data>,
         pool: P,
         names: &[String],
     ) -> Result<Self, Vec<Diagnostic>> {
-        let graph = study.graph();
-        let feed = Feed::new(graph, study.train(), data, &study.data_places());
+        let feed = Feed::new(study.graph(), study.train(), data, &study.data_places());
         let feed = feed.map_err(|d| vec![study.fitted(d)])?;
-        let prediction = feed.as_ref().and_then(|f| f.wiring.prediction);
-        let keep: Vec<NodeId> =
-            names.iter().filter_map(|n| graph.find(n)).chain(prediction).collect();
+        let wiring = feed.as_ref().map(|f| f.wiring().clone());
+        Self::wired(study, wiring, feed, pool, names)
+    }
+
+    /// A session without data whose outputs can be looked at for inputs of one's own.
+    pub fn asking(study: &Study, pool: P) -> Result<Self, Vec<Diagnostic>> {
+        let wiring = Wiring::new(study.graph(), &study.data_places());
+        let wiring = wiring.map_err(|d| vec![study.fitted(d)])?;
+        Self::wired(study, Some(wiring), None, pool, &[])
+    }
+
+    fn wired(
+        study: &Study,
+        wiring: Option<Wiring>,
+        feed: Option<Feed>,
+        pool: P,
+        names: &[String],
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let keep = kept(study, wiring.as_ref(), names);
         let Some(program) = study.program_keeping(&keep) else {
             return Err(study.diagnostics().to_vec());
         };
-        if program.sources.iter().any(|&s| program.slice_elements(s) > u64::from(u32::MAX)) {
+        if is_too_large(&program) {
             return Err(vec![Diagnostic::error(
                 Code::TooLarge,
                 Span::default(),
@@ -92,7 +112,7 @@ impl<P: Pool> Session<P> {
             Dtype::F64 => Engine::F64(Host::new(program, pool)),
         };
         let per_step = study.tally().map(Tally::traffic).unwrap_or_default();
-        let mut session = Self { study: study.clone(), engine, feed, per_step, steps: 0 };
+        let mut session = Self { study: study.clone(), engine, wiring, feed, per_step, steps: 0 };
         session.initialise();
         Ok(session)
     }
@@ -118,12 +138,22 @@ impl<P: Pool> Session<P> {
         &self.study
     }
 
+    /// Where its inputs and outputs are, if data can go to them.
+    pub const fn wiring(&self) -> Option<&Wiring> {
+        self.wiring.as_ref()
+    }
+
+    /// How it is fed.
+    pub const fn feed(&self) -> Option<&Feed> {
+        self.feed.as_ref()
+    }
+
     /// Runs one training step, or one forward pass where the study does not train.
     pub fn step(&mut self) -> StepReport {
         let step = self.steps;
         if let Some(feed) = &self.feed {
-            let batch = feed.batch(step);
-            with_host!(&mut self.engine, host => set_batch(host, feed, &batch));
+            let inputs = feed.inputs(&feed.batch(step));
+            self.set_inputs(&inputs);
         }
         self.steps += 1;
         let loss = with_host!(&mut self.engine, host => host.step(Phase::Update));
@@ -170,67 +200,107 @@ impl<P: Pool> Session<P> {
         nodes.filter(|n| n.role == Role::Parameter).map(|n| Name::clone(&n.name)).collect()
     }
 
-    /// Looks at the rows held out; nothing for a study without a table.
-    pub fn validate(&mut self) -> Option<Validation> {
-        let feed = self.feed.as_ref()?;
-        let batches = feed.held_out();
-        if batches.is_empty() {
-            return None;
-        }
-        let (mut loss, mut score) = (0.0, feed.wiring.prediction.map(|_| 0.0));
-        for batch in &batches {
-            let (l, s) = with_host!(&mut self.engine, host => {
-                set_batch(host, feed, batch);
-                let loss = host.look()?;
-                let output = feed.wiring.prediction.and_then(|p| {
-                    let value: ValueId = host.program().of_node[p]?;
-                    Some(feed.score(&self.study.graph().whole_shape(p), &host.whole(value)?, batch))
-                });
-                (loss, output)
-            });
-            loss += l;
-            score = score.zip(s).map(|(a, b)| a + b);
-        }
-        let rows = (batches.len() * feed.rows_per_batch()) as f64;
-        let share = score.map(|s| s / rows);
-        Some(Validation {
-            loss: loss / batches.len() as f64,
-            accuracy: share.filter(|_| feed.is_classes()),
-            error: share.filter(|_| !feed.is_classes()).map(f64::sqrt),
-        })
+    /// Gives a parameter the numbers of a whole tensor; false where it has none of this name and
+    /// size.
+    pub fn set_parameter(&mut self, name: &str, values: &[f64]) -> bool {
+        let graph = self.study.graph();
+        let found = graph.find(name).filter(|&id| graph.node(id).role == Role::Parameter);
+        let Some(id) = found.filter(|&id| graph.shape(id).elements() == values.len() as u64) else {
+            return false;
+        };
+        self.set_inputs(&[(id, values)]);
+        true
     }
+
+    /// Gives sources the numbers of whole tensors.
+    fn set_inputs(&mut self, inputs: &[(NodeId, impl AsRef<[f64]>)]) {
+        with_host!(&mut self.engine, host => {
+            for (node, numbers) in inputs {
+                let numbers = numbers.as_ref();
+                let program = Arc::clone(host.program());
+                for &source in program.sources.iter().filter(|&&s| program.values[s].node == *node) {
+                    host.set(source, |index| numbers[index as usize]);
+                }
+            }
+        });
+    }
+
+    /// Runs the forward pass on inputs of one's own, in the order of their elements, and returns
+    /// the outputs that the loss compares, row by row, the last dimension that of the classes.
+    pub fn outputs(&mut self, inputs: &[(NodeId, Vec<f64>)]) -> Option<Vec<f64>> {
+        self.set_inputs(inputs);
+        with_host!(&mut self.engine, host => host.look());
+        let wiring = self.wiring.as_ref()?;
+        let (shape, numbers) = self.whole(wiring.prediction?)?;
+        Some(Where::new(wiring, &shape).row_by_row(&numbers))
+    }
+
+    /// A kept tensor as it is now.
+    fn whole(&self, node: NodeId) -> Option<(Shape, Vec<f64>)> {
+        let numbers = with_host!(&self.engine, host => {
+            let value: ValueId = host.program().of_node[node]?;
+            host.whole(value)?
+        });
+        Some((self.study.graph().whole_shape(node), numbers))
+    }
+
+    /// Looks at what is held out; nothing for a study without a table or text.
+    pub fn validate(&mut self) -> Option<Validation> {
+        let batches = self.feed.as_ref()?.held_out();
+        let mut loss = 0.0;
+        let mut total = Some(Score::default());
+        for batch in &batches {
+            let inputs = self.feed.as_ref()?.inputs(batch);
+            self.set_inputs(&inputs);
+            loss += with_host!(&mut self.engine, host => host.look())?;
+            let feed = self.feed.as_ref()?;
+            let score = feed.wiring().prediction.and_then(|p| {
+                let (shape, output) = self.whole(p)?;
+                let weights = feed.wiring().weights.and_then(|w| self.whole(w));
+                let weights = weights.as_ref().map(|(shape, numbers)| (shape, &**numbers));
+                Some(feed.score(batch, (&shape, &output), weights))
+            });
+            total = total.zip(score).map(|(a, b)| a.and(b));
+        }
+        let mean = loss / batches.len() as f64;
+        (!batches.is_empty()).then_some(())?;
+        Some(self.feed.as_ref()?.validation(mean, total))
+    }
+}
+
+/// The tensors that must be there after a step: those asked for, and what outputs are judged by.
+fn kept(study: &Study, wiring: Option<&Wiring>, names: &[String]) -> Vec<NodeId> {
+    let asked = names.iter().filter_map(|n| study.graph().find(n));
+    let judged = wiring.into_iter().flat_map(|w| [w.prediction, w.weights]).flatten();
+    asked.chain(judged).collect()
+}
+
+fn is_too_large(program: &Program) -> bool {
+    program.sources.iter().any(|&s| program.slice_elements(s) > u64::from(u32::MAX))
 }
 
 /// Bytes that a session of a study which keeps these tensors holds at its worst moment, all
 /// processors and its data together; or why the data does not fit.
 pub fn bytes_needed(
     study: &Study,
-    data: Option<&Table>,
+    data: Option<&Data>,
     names: &[String],
 ) -> Result<u64, Diagnostic> {
     let graph = study.graph();
     let wiring = wiring(graph, study.train(), data, &study.data_places());
     let wiring = wiring.map_err(|d| study.fitted(d))?;
-    let asked: Vec<NodeId> = names.iter().filter_map(|n| graph.find(n)).collect();
-    let prediction = wiring.as_ref().and_then(|w| w.prediction);
-    let keep: Vec<NodeId> = asked.iter().copied().chain(prediction).collect();
+    let keep = kept(study, wiring.as_ref(), names);
     let peak = study.program_keeping(&keep).map_or(0, |program| {
         let one = Tally::of(&program).totals.peak_bytes_per_processor;
         one.saturating_mul(study.mesh().processors())
     });
-    // What is looked at is put together, in numbers of 8 bytes, one tensor at a time.
-    let wholes = asked.into_iter().chain(prediction).map(|id| graph.whole_shape(id).elements());
-    let whole = wholes.max().unwrap_or(0).saturating_mul(8);
-    let fed = wiring.map_or(0, |w| w.bytes(data));
+    // What is looked at is put together, in numbers of 8 bytes, one tensor at a time; what text is
+    // judged by once more in another order.
+    let times = 1 + u64::from(matches!(data, Some(Data::Text(_))));
+    let wholes = keep.into_iter().map(|id| graph.whole_shape(id).elements());
+    let whole = wholes.max().unwrap_or(0).saturating_mul(8 * times);
+    let fed = wiring.map_or(0, |w| fits::bytes(&w, data));
     Ok(peak.saturating_add(whole).saturating_add(fed))
-}
-
-fn set_batch<T: Number, P: Pool>(host: &mut Host<T, P>, feed: &Feed, batch: &Batch) {
-    for (node, is_target) in [(feed.wiring.features, false), (feed.wiring.target, true)] {
-        if let Some(source) = host.program().of_node[node] {
-            host.set(source, |index| feed.at(batch, is_target, index));
-        }
-    }
 }
 
 /// The largest absolute difference of a parameter between two sessions of the same study.

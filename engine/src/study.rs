@@ -5,10 +5,12 @@
 
 use crate::cost::symbolic::Formulas;
 use crate::cost::tally::{Moved, Tally, Totals};
-use crate::data::wiring::{self, Wiring};
+use crate::data::fits;
+use crate::data::places;
+use crate::data::wiring::Wiring;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
-use crate::graph::build::{Built, build};
+use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
 use crate::index::{MeshAxis, NodeId, ValueId};
@@ -22,9 +24,11 @@ use crate::spec::parse::parse;
 use crate::spec::{edit, lex};
 use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
-use crate::spmd::lower::lower;
+use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
+use crate::staging::{Laid, Pipe, Surroundings};
+use crate::timeline::Timeline;
 use std::collections::BTreeSet;
 
 /// A study, as far as its text allows.
@@ -37,6 +41,7 @@ pub struct Study {
     rules: LayoutRules,
     built: Built,
     layouts: Layouts,
+    pipe: Option<Pipe>,
     /// As lowered, before passes: every tensor has its values here.
     lowered: Option<Program>,
     /// What runs when nothing is printed.
@@ -101,19 +106,22 @@ impl Study {
 
     fn from_spec(text: &str, spec: Spec, mut diagnostics: Vec<Diagnostic>) -> Self {
         let of_text = diagnostics.len();
-        let (mesh, rules, mut places) = surroundings(&spec, &mut diagnostics);
+        let (mesh, rules, places) = surroundings(&spec, &mut diagnostics);
         without_effect(text, &spec, &mut diagnostics);
-        let built = build(&spec, &mut diagnostics);
-        places.dims.clone_from(&built.dim_spans);
-        let layouts = resolve(&built.graph, &rules, &mesh, &places, &mut diagnostics);
+        let around = Surroundings { spec: &spec, mesh: &mesh, rules: &rules, places: &places };
+        let Laid { built, layouts, pipe, lowered } = around.lay(&mut diagnostics);
         if built.train.data.is_some() && !diagnostics.iter().any(Diagnostic::is_error) {
-            let unfit = Wiring::new(&built.graph, &data_places(&spec, &built)).err();
-            diagnostics.extend(unfit);
+            let places = data_places(&spec, &built);
+            let is_teacher = built.train.data.as_deref() == Some("teacher");
+            diagnostics.extend(match Wiring::new(&built.graph, &places) {
+                Ok(wiring) if is_teacher => fits::no_source(&wiring, &places),
+                Ok(_) => None,
+                Err(unfit) => Some(unfit),
+            });
         }
         edit::fit(text, &mut diagnostics[of_text..]);
         diagnostics.sort_by_key(|d| d.span);
         let ok = !diagnostics.iter().any(Diagnostic::is_error);
-        let lowered = if ok { lower(&built.graph, &layouts, &mesh) } else { None };
         let mut study = Self {
             text: text.to_owned(),
             spec,
@@ -122,7 +130,8 @@ impl Study {
             rules,
             built,
             layouts,
-            lowered,
+            pipe,
+            lowered: lowered.filter(|_| ok),
             program: None,
             tally: None,
         };
@@ -131,23 +140,29 @@ impl Study {
         study
     }
 
-    /// The same study on one processor.
+    /// The same study on one processor, the whole batch at once.
     #[must_use]
     pub fn alone(&self) -> Self {
         let mut spec = self.spec.clone();
         for item in &mut spec.items {
-            if let Stmt::Mesh(_) | Stmt::Layout(_) = item.stmt {
-                item.stmt = Stmt::Blank;
+            match &mut item.stmt {
+                stmt @ (Stmt::Mesh(_) | Stmt::Layout(_) | Stmt::Pipeline(_)) => *stmt = Stmt::Blank,
+                Stmt::Train(options) => {
+                    options.retain(|o| !matches!(&*o.key.text, "micro_batches" | "batch"));
+                }
+                _ => {}
             }
         }
         Self::from_spec(&self.text, spec, Vec::new())
     }
 
-    /// Resolves, lowers and tallies it again: what a changed layout costs beyond reading the text.
+    /// Resolves, lowers and tallies it again, without a pipeline: what a changed layout costs beyond
+    /// reading the text.
     pub fn replan(&self) -> Option<Tally> {
         let (graph, mesh) = (&self.built.graph, &self.mesh);
         let layouts = resolve(graph, &self.rules, mesh, &Places::default(), &mut Vec::new());
-        Some(Tally::of(&passed(lower(graph, &layouts, mesh)?, &BTreeSet::new())))
+        let program = lower(Model { graph, layouts: &layouts }, None, mesh, None)?;
+        Some(Tally::of(&passed(program, &BTreeSet::new())))
     }
 
     /// The Program of this study in which the values of these nodes are there after a step.
@@ -215,6 +230,12 @@ impl Study {
     /// The sums of one step's costs.
     pub fn totals(&self) -> Option<Totals> {
         Some(self.tally.as_ref()?.totals)
+    }
+
+    /// Which cell of the pipeline does what when, if a floating point operation takes one unit of
+    /// time and a hop what the study says.
+    pub fn timeline(&self) -> Option<Timeline> {
+        self.pipe.as_ref()?.timeline(self.program.as_ref()?)
     }
 
     /// The costs as formulas (the paper's Table 1).
@@ -330,7 +351,7 @@ impl Study {
     }
 
     /// Where the study speaks of its data.
-    pub fn data_places(&self) -> wiring::Places<'_> {
+    pub fn data_places(&self) -> places::Places<'_> {
         data_places(&self.spec, &self.built)
     }
 
@@ -350,9 +371,9 @@ fn passed(mut program: Program, keep: &BTreeSet<ValueId>) -> Program {
     program
 }
 
-fn data_places<'a>(spec: &Spec, built: &'a Built) -> wiring::Places<'a> {
+fn data_places<'a>(spec: &Spec, built: &'a Built) -> places::Places<'a> {
     let mut places =
-        wiring::Places { name: Span::default(), option: None, sizes: &built.dim_spans };
+        places::Places { name: Span::default(), option: None, sizes: &built.dim_spans };
     for item in &spec.items {
         let Stmt::Train(options) = &item.stmt else { continue };
         places.name = item.span;
@@ -371,9 +392,7 @@ fn data_places<'a>(spec: &Spec, built: &'a Built) -> wiring::Places<'a> {
 /// Warns of statements that are read and do nothing.
 fn without_effect(text: &str, spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
     for item in &spec.items {
-        let message = if let Stmt::Pipeline(_) = item.stmt {
-            "`pipeline` has no effect yet: every processor works on every layer"
-        } else if let Stmt::Hardware { .. } = item.stmt {
+        let message = if let Stmt::Hardware { .. } = item.stmt {
             "`hardware` has no effect yet: costs are operations and bytes, not seconds"
         } else {
             continue;

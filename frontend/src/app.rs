@@ -67,6 +67,8 @@ pub fn App(worker: String) -> impl IntoView {
     let studio = Studio::new(text, view);
     let runs = Runs::new(worker, &asked);
     let tip = RwSignal::new(None::<Tip>);
+    provide_context(studio);
+    provide_context(theme::Screen::watched(studio));
     if asked.text.is_none() && asked.stored.is_some() {
         address::open(studio, runs.id, asked);
     }
@@ -74,7 +76,6 @@ pub fn App(worker: String) -> impl IntoView {
     address::sync(studio, runs.id);
     pick::light(studio);
     crate::bench::offer(studio);
-    theme::paint();
     let themed = studio.watch(|v| v.theme);
     Effect::new(move |_| theme::apply(themed.get()));
     window_event_listener(ev::keydown, move |ev| shortcut(studio, &ev));
@@ -87,6 +88,7 @@ pub fn App(worker: String) -> impl IntoView {
             class="app"
             data-tab=move || tab_name(tab.get())
             on:pointerover=move |ev| pick::hover(studio, tip, &ev)
+            on:pointermove=move |ev| pick::move_over(studio, tip, &ev)
             on:pointerleave=move |ev| pick::hover(studio, tip, &ev)
             on:click=move |ev| pick::click(studio, &ev)
         >
@@ -136,7 +138,6 @@ pub fn App(worker: String) -> impl IntoView {
             <Tabs studio=studio />
             <Help studio=studio />
             <Float tip=tip />
-            <Patterns />
         </div>
     }
 }
@@ -264,30 +265,6 @@ fn Float(tip: RwSignal<Option<Tip>>) -> impl IntoView {
         {move || tip.get().map(|t| view! {
             <div class="tip" aria-hidden="true" style:transform=place(&t)>{t.text.clone()}</div>
         })}
-    }
-}
-
-/// Hatches for partial slices, in the hues of the palette.
-#[component]
-fn Patterns() -> impl IntoView {
-    view! {
-        <svg class="patterns" width="0" height="0" aria-hidden="true">
-            <defs>
-                {(0..8).map(|hue| view! {
-                    <pattern
-                        id=format!("hatch-{hue}")
-                        class=format!("hatch hue-{hue}")
-                        width="6"
-                        height="6"
-                        patternUnits="userSpaceOnUse"
-                        patternTransform="rotate(45)"
-                    >
-                        <rect width="6" height="6" />
-                        <line x1="0" y1="0" x2="0" y2="6" />
-                    </pattern>
-                }).collect_view()}
-            </defs>
-        </svg>
     }
 }
 

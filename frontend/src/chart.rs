@@ -1,11 +1,12 @@
 //! The loss curve of a run: a scene like every other picture, with its table twin.
 
-use crate::draw;
+use crate::picture::{Drawn, Picture};
 use crate::run_client::RunLog;
 use crate::widgets::{TwinToggle, table};
 use leptos::prelude::*;
 use meshwork_engine::picture::curve::{self, Series};
 use meshwork_engine::picture::scene::Scene;
+use std::sync::Arc;
 
 /// More points than this are thinned: a chart has no more pixels.
 const MOST_POINTS: usize = 400;
@@ -19,16 +20,17 @@ const HEIGHT: f64 = 140.0;
 pub fn Chart(log: Signal<RunLog>) -> impl IntoView {
     let is_table = RwSignal::new(false);
     let toggle = Callback::new(move |()| is_table.update(|t| *t = !*t));
-    let scene = move || log.with(|l| (!l.curve.is_empty()).then(|| scene(l)));
+    let drawn: Memo<Drawn> =
+        Memo::new(move |_| log.with(|l| (!l.curve.is_empty()).then(|| Arc::new(scene(l)))));
     view! {
         <Show when=move || log.with(|l| !l.curve.is_empty())>
             <div class="chart">
                 <TwinToggle label="Loss curve" table=is_table on_toggle=toggle />
-                {move || scene().map(|scene| if is_table.get() {
-                    table(&scene.table).into_any()
+                {move || if is_table.get() {
+                    (move || drawn.get().map(|s| table(&s.table))).into_any()
                 } else {
-                    view! { <div class="picture" inner_html=draw::svg(&scene, 0)></div> }.into_any()
-                })}
+                    view! { <Picture scene=drawn processors=0 /> }.into_any()
+                }}
             </div>
         </Show>
     }

@@ -1,196 +1,391 @@
-//! Draws a [`Scene`] as SVG markup. The only place in the studio that turns geometry into marks.
+//! Draws a [`Scene`] on a canvas. The only place in the studio that turns geometry into marks.
 //!
-//! Every mark that stands for processors carries them in `data-p` (`all` when it stands for all),
-//! so that one style rule lights a picked processor in all pictures at once; see `pick.rs`.
+//! A picture is one element, however many slices it has, so that a click on the layout pays for
+//! what it paints and not for elements. What a canvas cannot tell a pointer, geometry does: see
+//! `pick.rs`. Marks that are lit lie over the canvas as SVG elements, which carry their processors
+//! in `data-p` (`all` when they stand for all), as rows of tables do.
 
-use crate::highlight::push_escaped;
 use meshwork_engine::index::Pnum;
+use meshwork_engine::picture::palette::{DASHES, Hue, Theme};
 use meshwork_engine::picture::scene::{Align, Form, Mark, Scene, Tone};
 use std::fmt::Write as _;
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-/// The picture as an `<svg>` element; `processors` is the size of the mesh.
-pub fn svg(scene: &Scene, processors: u64) -> String {
-    let mut out = String::with_capacity(scene.marks.len() * 160 + 200);
-    let (width, height) = (scene.width, scene.height);
-    _ = write!(out, "<svg class=\"scene\" viewBox=\"0 0 {width} {height}\"");
-    push_numbers(&mut out, [("width", &width), ("height", &height)]);
-    out.push_str(" role=\"img\" aria-label=\"");
-    push_escaped(&mut out, &scene.title);
-    out.push_str(". ");
-    push_escaped(&mut out, &scene.description);
-    out.push_str("\">");
-    for mark in &scene.marks {
-        push_mark(&mut out, mark, processors);
+/// The same as the style sheet's `--sans`.
+const FONT: &str = "system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",\"Noto Sans\",\
+                    \"Liberation Sans\",sans-serif";
+/// The middle of figures and capitals lies this far over the baseline, in em.
+const MIDDLE: f64 = 0.36;
+/// Distance of the lines of a hatch along x, and their width.
+const HATCH: (f64, f64) = (8.5, 2.0);
+/// No canvas is larger, in pixels.
+const MOST_PIXELS: f64 = 8192.0;
+
+type Point = (f64, f64);
+
+/// Gives the canvas as many pixels as the scene takes at this scale: so many pixels of the screen
+/// for one of the scene's.
+pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, scale: f64) {
+    let scale = within(scene, scale);
+    let pixels = |length: f64| (length * scale).round().max(1.0) as u32;
+    let (width, height) = (pixels(scene.width), pixels(scene.height));
+    if (canvas.width(), canvas.height()) != (width, height) {
+        canvas.set_width(width);
+        canvas.set_height(height);
     }
-    out.push_str("</svg>");
+}
+
+/// Draws the scene over the whole canvas, which fits it. Setting the font brings the style of the
+/// whole page up to date, so that this is best called when the page has changed all it will.
+pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, scale: f64) {
+    let Ok(Some(context)) = canvas.get_context("2d") else { return };
+    let context: CanvasRenderingContext2d = context.unchecked_into();
+    let scale = within(scene, scale);
+    // fails only for numbers that are none
+    drop(context.set_transform(scale, 0.0, 0.0, scale, 0.0, 0.0));
+    context.clear_rect(0.0, 0.0, scene.width + 1.0, scene.height + 1.0);
+    // a canvas that kept its size also keeps what was set on it before
+    let mut brush =
+        Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0, align: "" };
+    // no form lies on a text, so all of one kind come together, and their ink is set once
+    scene.marks.iter().for_each(|mark| brush.form(mark));
+    scene.marks.iter().for_each(|mark| brush.text(mark));
+}
+
+/// The scale, or the largest one that a canvas has room for.
+fn within(scene: &Scene, scale: f64) -> f64 {
+    scale.min(MOST_PIXELS / scene.width.max(scene.height).max(1.0))
+}
+
+/// A canvas with what was last set on it, because setting costs more than drawing.
+struct Brush {
+    context: CanvasRenderingContext2d,
+    theme: &'static Theme,
+    fill: &'static str,
+    stroke: &'static str,
+    width: f64,
+    dash: &'static str,
+    font: f64,
+    align: &'static str,
+}
+
+/// Colour of the inside; colour and width of the outline.
+type Look = (Option<&'static str>, Option<(&'static str, f64)>);
+
+impl Brush {
+    fn form(&mut self, mark: &Mark) {
+        let tone = mark.tone;
+        match &mark.form {
+            Form::Text { .. } => {}
+            Form::Line(points) => {
+                let (colour, width) = self.line_look(tone);
+                self.pen(colour, width, dash(tone));
+                self.trace(points);
+                // a curve has sharp turns, which a mitre would lengthen
+                self.context.set_line_join("round");
+                self.context.stroke();
+                self.context.set_line_join("miter");
+            }
+            Form::Polygon(points) => {
+                self.trace(points);
+                self.context.close_path();
+                self.face(tone);
+                self.hatch(tone, points);
+            }
+            Form::Rect { x, y, width, height, radius } if *radius > 0.0 => {
+                self.rounded((*x, *y), (*width, *height), *radius);
+                self.face(tone);
+            }
+            Form::Rect { x, y, width, height, .. } => {
+                self.rect(tone, (*x, *y), (*width, *height));
+                let (right, bottom) = (x + width, y + height);
+                self.hatch(tone, &[(*x, *y), (right, *y), (right, bottom), (*x, bottom)]);
+            }
+        }
+    }
+
+    /// A rectangle with sharp corners: several times as fast as a path.
+    fn rect(&mut self, tone: Tone, (x, y): Point, (width, height): Point) {
+        let (inside, outline) = self.look(tone);
+        if let Some(colour) = inside {
+            self.ink(colour);
+            self.context.fill_rect(x, y, width, height);
+        }
+        if let Some((colour, thickness)) = outline {
+            self.pen(colour, thickness, "");
+            self.context.stroke_rect(x, y, width, height);
+        }
+    }
+
+    /// Fills and outlines the path.
+    fn face(&mut self, tone: Tone) {
+        let (inside, outline) = self.look(tone);
+        if let Some(colour) = inside {
+            self.ink(colour);
+            self.context.fill();
+        }
+        if let Some((colour, width)) = outline {
+            self.pen(colour, width, "");
+            self.context.stroke();
+        }
+    }
+
+    /// The lines over a face whose values are partial.
+    fn hatch(&mut self, tone: Tone, corners: &[Point]) {
+        let Tone::Partial(hue) = tone else { return };
+        self.context.begin_path();
+        for [from, to] in hatch(corners) {
+            self.context.move_to(from.0, from.1);
+            self.context.line_to(to.0, to.1);
+        }
+        self.pen(self.hue(hue).line, HATCH.1, "");
+        self.context.set_global_alpha(0.45);
+        self.context.stroke();
+        self.context.set_global_alpha(1.0);
+    }
+
+    fn text(&mut self, mark: &Mark) {
+        let Form::Text { x, y, size, align, text } = &mark.form else { return };
+        self.ink(match mark.tone {
+            Tone::Note | Tone::Elided => self.theme.note,
+            Tone::Series(hue) => self.hue(hue).line,
+            _ => self.theme.ink,
+        });
+        if (self.font - size).abs() > f64::EPSILON {
+            self.font = *size;
+            self.context.set_font(&format!("{size}px {FONT}"));
+        }
+        let align = match align {
+            Align::Start => "left",
+            Align::Middle => "center",
+            Align::End => "right",
+        };
+        if self.align != align {
+            self.align = align;
+            self.context.set_text_align(align);
+        }
+        // fails only for numbers that are none
+        drop(self.context.fill_text(text, *x, y + MIDDLE * size));
+    }
+
+    fn hue(&self, hue: u8) -> Hue {
+        self.theme.hues[usize::from(hue % Tone::SLICE_HUES)]
+    }
+
+    /// How what is filled looks.
+    fn look(&self, tone: Tone) -> Look {
+        let theme = self.theme;
+        match tone {
+            Tone::Slice(hue) | Tone::Partial(hue) => {
+                let hue = self.hue(hue);
+                (Some(hue.fill), Some((hue.line, 1.0)))
+            }
+            Tone::SliceShade(hue) => {
+                let hue = self.hue(hue);
+                (Some(hue.shade), Some((hue.line, 1.0)))
+            }
+            Tone::Series(hue) => (Some(self.hue(hue).line), None),
+            Tone::Processor => (Some(theme.processor), Some((theme.processor_line, 1.0))),
+            Tone::Elided => (Some(theme.faint), Some((theme.link, 1.0))),
+            Tone::Frame => (None, Some((theme.frame, 1.25))),
+            Tone::Link => (None, Some((theme.link, 1.0))),
+            Tone::Busy => (Some(theme.busy), None),
+            Tone::Traffic => (Some(theme.traffic), None),
+            Tone::Idle => (Some(theme.faint), None),
+            Tone::Label => (Some(theme.ink), None),
+            Tone::Note => (Some(theme.note), None),
+        }
+    }
+
+    /// Colour and width of a line.
+    fn line_look(&self, tone: Tone) -> (&'static str, f64) {
+        match (tone, self.look(tone).1) {
+            (Tone::Series(hue), _) => (self.hue(hue).line, 1.75),
+            (_, Some(outline)) => outline,
+            (_, None) => (self.theme.link, 1.0),
+        }
+    }
+
+    fn ink(&mut self, colour: &'static str) {
+        if self.fill != colour {
+            self.fill = colour;
+            self.context.set_fill_style_str(colour);
+        }
+    }
+
+    fn pen(&mut self, colour: &'static str, width: f64, dash: &'static str) {
+        if self.stroke != colour {
+            self.stroke = colour;
+            self.context.set_stroke_style_str(colour);
+        }
+        if (self.width - width).abs() > f64::EPSILON {
+            self.width = width;
+            self.context.set_line_width(width);
+        }
+        if self.dash != dash {
+            self.dash = dash;
+            let lengths = dash.split(' ').filter_map(|n| n.parse::<f64>().ok());
+            let lengths: js_sys::Array = lengths.map(JsValue::from).collect();
+            // fails only for what is no list of numbers
+            drop(self.context.set_line_dash(&lengths));
+        }
+    }
+
+    fn trace(&self, points: &[Point]) {
+        self.context.begin_path();
+        for (i, &(x, y)) in points.iter().enumerate() {
+            if i == 0 { self.context.move_to(x, y) } else { self.context.line_to(x, y) }
+        }
+    }
+
+    fn rounded(&self, (x, y): Point, (width, height): Point, radius: f64) {
+        let r = radius.min(width / 2.0).min(height / 2.0);
+        self.context.begin_path();
+        let (right, bottom) = (x + width, y + height);
+        let corners = [(right, y), (right, bottom), (x, bottom), (x, y)];
+        self.context.move_to(x + r, y);
+        for (i, corner) in corners.iter().enumerate() {
+            let next = corners[(i + 1) % corners.len()];
+            // a radius that is not negative is not refused
+            drop(self.context.arc_to(corner.0, corner.1, next.0, next.1, r));
+        }
+        self.context.close_path();
+    }
+}
+
+/// The dash of a series; other lines have none.
+fn dash(tone: Tone) -> &'static str {
+    let Tone::Series(hue) = tone else { return "" };
+    DASHES.get(usize::from(hue % Tone::SLICE_HUES)).copied().unwrap_or("")
+}
+
+/// The lines of a hatch inside a convex polygon: rising, where x + y is a multiple of the distance.
+fn hatch(corners: &[Point]) -> Vec<[Point; 2]> {
+    let height = |p: &Point| p.0 + p.1;
+    let least = corners.iter().map(height).fold(f64::INFINITY, f64::min);
+    let most = corners.iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+    let mut out = Vec::new();
+    let mut at = ((least / HATCH.0).floor() + 1.0) * HATCH.0;
+    while at < most {
+        let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+        let mut ends = edges.filter_map(|(a, b)| {
+            let (from, to) = (height(a) - at, height(b) - at);
+            let t = from / (from - to);
+            ((from < 0.0) != (to < 0.0)).then_some((a.0 + (b.0 - a.0) * t, a.1 + (b.1 - a.1) * t))
+        });
+        if let (Some(a), Some(b)) = (ends.next(), ends.next()) {
+            out.push([a, b]);
+        }
+        at += HATCH.0;
+    }
     out
 }
 
-fn push_mark(out: &mut String, mark: &Mark, processors: u64) {
-    let element = match mark.form {
-        Form::Rect { .. } => "rect",
-        Form::Polygon(_) => "polygon",
-        Form::Line(_) => "polyline",
-        Form::Text { .. } => "text",
-    };
-    out.extend(["<", element, " class=\"", mark.tone.class()]);
-    if let Some(hue) = mark.tone.hue() {
-        _ = write!(out, " hue-{hue}");
-    }
-    out.push('"');
-    push_geometry(out, &mark.form);
-    if let Tone::Partial(hue) = mark.tone {
-        _ = write!(out, " fill=\"url(#hatch-{})\"", hue % Tone::SLICE_HUES);
-    }
-    if let Form::Text { text, .. } = &mark.form {
-        // the pointer goes through text to the mark under it, which carries the rest
-        out.push('>');
-        push_escaped(out, text);
-        out.push_str("</text>");
-        return;
-    }
-    if !mark.pnums.is_empty() {
-        out.push_str(" data-p=\"");
-        push_holders(out, &mark.pnums, processors);
-        out.push('"');
-    }
-    if let Some(tip) = &mark.tip {
-        out.push_str(" data-tip=\"");
-        push_escaped(out, tip);
-        out.push('"');
-    }
-    out.push_str("/>");
+/// What a picture says to those who do not see it.
+pub fn label(scene: &Scene) -> String {
+    format!("{}. {}", scene.title, scene.description)
 }
 
-/// The attributes of a form, without those that the style sheet gives.
-fn push_geometry(out: &mut String, form: &Form) {
-    match form {
-        Form::Rect { x, y, width, height, radius } => {
-            push_numbers(out, [("x", x), ("y", y), ("width", width), ("height", height)]);
-            if *radius > 0.0 {
-                push_numbers(out, [("rx", radius)]);
+/// The faces of those processors that `is_lit` asks for, as SVG elements; `processors` is the size
+/// of the mesh.
+pub fn outlines(scene: &Scene, processors: u64, is_lit: impl Fn(&[Pnum]) -> bool) -> String {
+    let mut out = String::new();
+    for mark in scene.marks.iter().filter(|m| !m.pnums.is_empty() && is_lit(&m.pnums)) {
+        match &mark.form {
+            // Writing to a String cannot fail.
+            Form::Rect { x, y, width, height, radius } => {
+                _ = write!(
+                    out,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\""
+                );
             }
+            Form::Polygon(points) => {
+                out.push_str("<polygon points=\"");
+                for (x, y) in points {
+                    _ = write!(out, "{x},{y} ");
+                }
+                out.push('"');
+            }
+            Form::Line(_) | Form::Text { .. } => continue,
         }
-        Form::Polygon(points) => push_points(out, points),
-        Form::Line(points) => {
-            push_points(out, points);
-            out.push_str(" fill=\"none\"");
-        }
-        Form::Text { x, y, size, align, .. } => {
-            push_numbers(out, [("x", x), ("y", y), ("font-size", size)]);
-            out.push_str(match align {
-                Align::Start => "",
-                Align::Middle => " text-anchor=\"middle\"",
-                Align::End => " text-anchor=\"end\"",
-            });
-        }
+        _ = write!(out, " data-p=\"{}\"/>", holders(&mark.pnums, processors));
     }
-}
-
-fn push_numbers<const N: usize>(out: &mut String, attributes: [(&str, &f64); N]) {
-    for (name, &number) in attributes {
-        out.extend([" ", name, "=\""]);
-        push_number(out, number);
-        out.push('"');
-    }
-}
-
-fn push_points(out: &mut String, points: &[(f64, f64)]) {
-    out.push_str(" points=\"");
-    for (i, &(x, y)) in points.iter().enumerate() {
-        out.push_str(if i == 0 { "" } else { " " });
-        push_number(out, x);
-        out.push(',');
-        push_number(out, y);
-    }
-    out.push('"');
-}
-
-/// With two decimals, a hundredth of a pixel; more would only be longer. Whole numbers are written
-/// several times as fast as others, hence the hundredths.
-fn push_number(out: &mut String, x: f64) {
-    let hundredths = (x * 100.0).round() as i64;
-    let (whole, part) = (hundredths / 100, hundredths.unsigned_abs() % 100);
-    if hundredths < 0 && whole == 0 {
-        out.push('-');
-    }
-    _ = match (part, part % 10) {
-        (0, _) => write!(out, "{whole}"),
-        (_, 0) => write!(out, "{whole}.{}", part / 10),
-        _ => write!(out, "{whole}.{part:02}"),
-    };
+    out
 }
 
 /// The value of `data-p`: processors separated by spaces, or `all`.
-fn push_holders(out: &mut String, pnums: &[Pnum], processors: u64) {
+pub fn holders(pnums: &[Pnum], processors: u64) -> String {
     if pnums.len() as u64 >= processors {
-        out.push_str("all");
-        return;
+        return "all".to_owned();
     }
+    let mut out = String::new();
     for (i, pnum) in pnums.iter().enumerate() {
         out.push_str(if i == 0 { "" } else { " " });
         _ = write!(out, "{}", pnum.0);
     }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pushed(push: impl Fn(&mut String)) -> String {
-        let mut out = String::new();
-        push(&mut out);
-        out
-    }
-
-    #[test]
-    fn whole_tensors_say_all() {
-        let holders = |processors| pushed(|out| push_holders(out, &[Pnum(0), Pnum(1)], processors));
-        assert_eq!([holders(2), holders(4)], ["all", "0 1"]);
-    }
-
-    #[test]
-    fn numbers_have_two_decimals_at_most() {
-        let written = [0.0, -0.001, 3.0, 2.5, -0.25, 1.0 / 3.0, 12.054, -7.999]
-            .map(|x| pushed(|out| push_number(out, x)));
-        assert_eq!(written, ["0", "0", "3", "2.5", "-0.25", "0.33", "12.05", "-8"]);
-    }
-
-    fn scene(marks: Vec<Mark>) -> Scene {
+    fn scene(forms: Vec<(Form, Vec<u32>)>) -> Scene {
+        let marks = forms.into_iter().map(|(form, pnums)| Mark {
+            form,
+            tone: Tone::Slice(0),
+            pnums: pnums.into_iter().map(Pnum).collect(),
+            tip: None,
+        });
         Scene {
             width: 40.0,
             height: 20.0,
-            title: "w <1>".into(),
-            description: "one & all".into(),
-            marks,
+            title: "w".into(),
+            description: "It is split.".into(),
+            marks: marks.collect(),
             table: meshwork_engine::picture::scene::Table::default(),
         }
     }
 
     #[test]
-    fn marks_carry_class_hue_processors_and_tip() {
-        let rect = Form::Rect { x: 1.0 / 3.0, y: 0.0, width: 4.0, height: 5.0, radius: 0.0 };
-        let out = svg(
-            &scene(vec![Mark {
-                form: rect,
-                tone: Tone::Slice(9),
-                pnums: vec![Pnum(0), Pnum(2)],
-                tip: Some("a \"b\"".into()),
-            }]),
-            4,
-        );
-        assert!(out.contains("class=\"slice hue-1\" x=\"0.33\""));
-        assert!(out.contains("data-p=\"0 2\" data-tip=\"a &quot;b&quot;\"/>"));
-        assert!(out.contains("aria-label=\"w &lt;1&gt;. one &amp; all\""));
+    fn whole_tensors_say_all() {
+        let of = |processors| holders(&[Pnum(0), Pnum(1)], processors);
+        assert_eq!([of(2), of(4)], ["all", "0 1"]);
     }
 
     #[test]
-    fn text_is_escaped_and_leaves_its_processors_to_the_mark_under_it() {
-        let text =
-            Form::Text { x: 0.0, y: 0.0, size: 12.0, align: Align::End, text: "<script>".into() };
-        let mark = Mark { form: text, tone: Tone::Label, pnums: vec![Pnum(0), Pnum(1)], tip: None };
-        let out = svg(&scene(vec![mark]), 2);
-        assert!(out.contains("text-anchor=\"end\""));
-        assert!(out.contains(">&lt;script&gt;</text>") && !out.contains("data-p"));
+    fn the_label_says_what_the_picture_shows() {
+        assert_eq!(label(&scene(Vec::new())), "w. It is split.");
+    }
+
+    #[test]
+    fn faces_that_are_lit_are_outlined_with_their_processors() {
+        let rect = Form::Rect { x: 1.5, y: 0.0, width: 4.0, height: 5.0, radius: 0.0 };
+        let side = Form::Polygon(vec![(0.0, 0.0), (1.0, 2.0)]);
+        let line = Form::Line(vec![(0.0, 0.0), (1.0, 2.0)]);
+        let scene = scene(vec![
+            (rect.clone(), vec![0, 2]),
+            (side, vec![0, 1, 2, 3]),
+            (line, vec![0]),
+            (rect, vec![1]),
+        ]);
+        let out = outlines(&scene, 4, |pnums| pnums.contains(&Pnum(2)));
+        assert_eq!(
+            out,
+            "<rect x=\"1.5\" y=\"0\" width=\"4\" height=\"5\" rx=\"0\" data-p=\"0 2\"/>\
+             <polygon points=\"0,0 1,2 \" data-p=\"all\"/>"
+        );
+    }
+
+    #[test]
+    fn a_hatch_stays_inside() {
+        let corners = [(10.0, 10.0), (50.0, 10.0), (50.0, 30.0), (10.0, 30.0)];
+        let lines = hatch(&corners);
+        assert_eq!(lines.len(), 7);
+        for (x, y) in lines.into_iter().flatten() {
+            assert!((10.0..=50.0).contains(&x) && (10.0..=30.0).contains(&y), "{x} {y}");
+        }
+        assert!(hatch(&[]).is_empty());
     }
 }

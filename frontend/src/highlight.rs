@@ -1,5 +1,5 @@
-//! The study text as coloured lines of HTML for the editor's backdrop, line by line, so that only
-//! lines that changed are made anew.
+//! The study text as words in colour for the editor's backdrop, line by line, so that only words
+//! that changed are shown anew.
 //!
 //! Colours come from a small scanner of its own: it must keep every character where the textarea
 //! shows it, also in text that cannot be parsed. Diagnostics underline their span; every line
@@ -18,7 +18,16 @@ pub struct Line {
     /// The worst that is wrong in it.
     mark: Option<Severity>,
     /// Its words in their inks.
-    pub html: String,
+    pub words: Vec<Word>,
+}
+
+/// Characters in the same ink.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// The classes of its ink.
+    pub class: String,
+    /// The characters.
+    pub text: String,
 }
 
 impl Line {
@@ -49,44 +58,38 @@ pub fn lines(text: &str, diagnostics: &[Diagnostic]) -> Vec<Line> {
     }
     let mut at = 0;
     let inked = text.split('\n').zip(worst).map(|(line, mark)| {
-        let mut html = String::with_capacity(line.len() * 3);
-        line_html(&mut html, line, &classes[at..], &marks[at..]);
+        let words = words(line, &classes[at..], &marks[at..]);
         at += line.len() + 1;
-        Line { mark, html }
+        Line { mark, words }
     });
     inked.collect()
 }
 
-fn line_html(out: &mut String, line: &str, classes: &[Ink], marks: &[Option<Severity>]) {
+fn words(line: &str, classes: &[Ink], marks: &[Option<Severity>]) -> Vec<Word> {
+    let mut out: Vec<Word> = Vec::new();
     let mut open: Option<(Ink, Option<Severity>)> = None;
     for (i, c) in line.char_indices() {
         let style = (classes[i], marks[i]);
-        if open != Some(style) {
-            if open.is_some() {
-                out.push_str("</span>");
+        match out.last_mut() {
+            Some(word) if open == Some(style) => word.text.push(c),
+            _ => {
+                let class = format!("{}{}", style.0.class(), underline(style.1));
+                out.push(Word { class, text: c.to_string() });
+                open = Some(style);
             }
-            out.push_str("<span class=\"");
-            out.push_str(style.0.class());
-            out.push_str(underline(style.1));
-            out.push_str("\">");
-            open = Some(style);
         }
-        push_char(out, c);
-    }
-    if open.is_some() {
-        out.push_str("</span>");
     }
     // a diagnostic at the end of the line has no character to underline
     let end = line.len();
     if let Some(mark) = marks.get(end).copied().flatten()
         && (end == 0 || marks[end - 1] != Some(mark))
     {
-        out.push_str("<span class=\"end");
-        out.push_str(underline(Some(mark)));
-        out.push_str("\"> </span>");
+        out.push(Word { class: format!("end{}", underline(Some(mark))), text: " ".to_owned() });
     } else if line.is_empty() {
-        out.push('\u{200b}');
+        // a line without characters would have no height
+        out.push(Word { class: String::new(), text: "\u{200b}".to_owned() });
     }
+    out
 }
 
 const fn underline(mark: Option<Severity>) -> &'static str {
@@ -95,21 +98,6 @@ const fn underline(mark: Option<Severity>) -> &'static str {
         Some(Severity::Warning) => " odd",
         None => "",
     }
-}
-
-fn push_char(out: &mut String, c: char) {
-    match c {
-        '&' => out.push_str("&amp;"),
-        '<' => out.push_str("&lt;"),
-        '>' => out.push_str("&gt;"),
-        '"' => out.push_str("&quot;"),
-        c => out.push(c),
-    }
-}
-
-/// Adds the text with the characters that HTML reserves replaced.
-pub fn push_escaped(out: &mut String, text: &str) {
-    text.chars().for_each(|c| push_char(out, c));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,29 +193,25 @@ mod tests {
     use meshwork_engine::diag::{Code, Span};
 
     fn html(text: &str, diagnostics: &[Diagnostic]) -> String {
-        let whole = |l: &Line| format!("<div class=\"{}\">{}</div>", l.class(), l.html);
+        let word = |w: &Word| format!("<span class=\"{}\">{}</span>", w.class, w.text);
+        let whole = |l: &Line| {
+            let words: String = l.words.iter().map(word).collect();
+            format!("<div class=\"{}\">{words}</div>", l.class())
+        };
         lines(text, diagnostics).iter().map(whole).collect()
     }
 
-    fn plain(html: &str) -> String {
-        let mut out = String::new();
-        let mut tag = false;
-        for c in html.replace("</div>", "\n").chars() {
-            match c {
-                '<' => tag = true,
-                '>' => tag = false,
-                c if !tag => out.push(c),
-                _ => {}
-            }
-        }
-        out.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    fn plain(text: &str, diagnostics: &[Diagnostic]) -> String {
+        let lines = lines(text, diagnostics).into_iter();
+        let lines = lines.map(|l| l.words.into_iter().map(|w| w.text).collect::<String>());
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn every_character_stays() {
         let text =
             "# <b> & \"c\"\nmesh  rows:2 cols:2\nh = relu(einsum(x, `a#b` -> é hidden)) # end";
-        assert_eq!(plain(&html(text, &[])), format!("{text}\n"));
+        assert_eq!(plain(text, &[]), text);
     }
 
     #[test]
@@ -258,6 +242,6 @@ mod tests {
     #[test]
     fn spans_out_of_range_do_no_harm() {
         let d = [Diagnostic::error(Code::Syntax, Span::new(90, 95), "")];
-        assert_eq!(plain(&html("é", &d)), "é\n");
+        assert_eq!(plain("é", &d), "é");
     }
 }

@@ -1,14 +1,17 @@
 //! A processor picked anywhere is lit everywhere.
 //!
-//! Marks and table rows name their processors in `data-p`. One rule at the end of the style sheet
-//! lights those that name a processor in question, so picking costs one rule, not one update per
-//! mark. The same listeners show the tip of the mark under the pointer.
+//! Elements that stand for processors name them in `data-p`: rows of tables, and the outlines that
+//! lie over pictures ([`Lit`] says which marks have one). One rule at the end of the style sheet
+//! gives those that name a processor in question their colour. Which mark of a picture the pointer
+//! is on, geometry says ([`mark_at`]). The same listeners show its tip.
 
 use crate::state::Studio;
 use leptos::prelude::*;
+use meshwork_engine::index::Pnum;
+use meshwork_engine::picture::scene::{Form, Mark, Scene};
 use std::fmt::Write as _;
 use wasm_bindgen::JsCast as _;
-use web_sys::{CssStyleSheet, Element, MouseEvent};
+use web_sys::{CssStyleSheet, Element, HtmlCanvasElement, MouseEvent};
 
 /// More processors under one mark than this are not lit one by one.
 const MOST: usize = 64;
@@ -22,6 +25,57 @@ pub struct Tip {
     pub x: f64,
     /// Where.
     pub y: f64,
+}
+
+/// The processors whose marks are lit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lit {
+    picked: Option<u32>,
+    hovered: Vec<u32>,
+}
+
+impl Lit {
+    /// Those picked and hovered; `None` when there are none.
+    pub fn new(picked: Option<u32>, hovered: Option<&str>) -> Option<Self> {
+        let hovered = hovered.unwrap_or_default().split(' ').take(MOST);
+        let hovered: Vec<u32> = hovered.filter_map(|p| p.parse().ok()).collect();
+        (picked.is_some() || !hovered.is_empty()).then_some(Self { picked, hovered })
+    }
+
+    /// Whether a mark that stands for these, of so many processors, is lit. One that stands for
+    /// all is lit by a pick only: whatever the pointer is on, it would always be.
+    pub fn lights(&self, pnums: &[Pnum], processors: u64) -> bool {
+        let is_picked = self.picked.is_some_and(|p| pnums.contains(&Pnum(p)));
+        let is_hovered = || {
+            let is_all = pnums.len() as u64 >= processors;
+            !is_all && self.hovered.iter().any(|&p| pnums.contains(&Pnum(p)))
+        };
+        is_picked || is_hovered()
+    }
+}
+
+/// The topmost mark at a point of the scene that stands for processors or has something to say.
+pub fn mark_at(scene: &Scene, at: (f64, f64)) -> Option<&Mark> {
+    let told = scene.marks.iter().rev().filter(|m| !m.pnums.is_empty() || m.tip.is_some());
+    told.into_iter().find(|m| holds(&m.form, at))
+}
+
+/// Whether a point lies in a form; lines and texts hold none.
+fn holds(form: &Form, (px, py): (f64, f64)) -> bool {
+    match form {
+        Form::Rect { x, y, width, height, .. } => {
+            (*x..=x + width).contains(&px) && (*y..=y + height).contains(&py)
+        }
+        Form::Polygon(points) => {
+            let edges = points.iter().zip(points.iter().cycle().skip(1));
+            // a ray from the point to the right crosses the edges an odd number of times
+            let crossed = edges.filter(|&(&(ax, ay), &(bx, by))| {
+                (ay > py) != (by > py) && px < ax + (bx - ax) * (py - ay) / (by - ay)
+            });
+            crossed.count() % 2 == 1
+        }
+        Form::Line(_) | Form::Text { .. } => false,
+    }
 }
 
 /// Lights what is picked and hovered, for as long as the studio is open.
@@ -79,6 +133,13 @@ fn carried(event: &MouseEvent, attribute: &str) -> Option<String> {
     holder.get_attribute(attribute)
 }
 
+/// The pointer moves inside a picture, which may have another mark there.
+pub fn move_over(studio: Studio, tip: RwSignal<Option<Tip>>, event: &MouseEvent) {
+    if event.target().is_some_and(|t| t.has_type::<HtmlCanvasElement>()) {
+        hover(studio, tip, event);
+    }
+}
+
 /// The pointer rests on something: light its processors, show its tip.
 pub fn hover(studio: Studio, tip: RwSignal<Option<Tip>>, event: &MouseEvent) {
     let holders = carried(event, "data-p");
@@ -90,7 +151,9 @@ pub fn hover(studio: Studio, tip: RwSignal<Option<Tip>>, event: &MouseEvent) {
         x: f64::from(event.client_x()),
         y: f64::from(event.client_y()),
     });
-    if tip.with_untracked(|t| *t != shown) {
+    let words = |t: &Option<Tip>| t.as_ref().map(|t| t.text.clone());
+    // a tip stays where it appeared
+    if tip.with_untracked(words) != words(&shown) {
         tip.set(shown);
     }
 }
@@ -113,6 +176,7 @@ fn next(picked: Option<u32>, holders: &[u32]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshwork_engine::picture::scene::{Table, Tone};
 
     #[test]
     fn clicks_go_through_the_holders_and_end_with_none() {
@@ -121,6 +185,45 @@ mod tests {
         assert_eq!(next(Some(2), &[0, 2]), None);
         assert_eq!(next(Some(7), &[0, 2]), Some(0));
         assert_eq!(next(Some(7), &[]), Some(7));
+    }
+
+    #[test]
+    fn marks_of_what_is_picked_or_hovered_are_lit() {
+        let all = |n: u32| (0..n).map(Pnum).collect::<Vec<_>>();
+        assert_eq!(Lit::new(None, None), None);
+        assert_eq!(Lit::new(None, Some("all")), None);
+        let picked = Lit::new(Some(2), None).unwrap();
+        assert!(picked.lights(&[Pnum(2)], 4) && picked.lights(&all(4), 4));
+        assert!(!picked.lights(&all(2), 4));
+        let hovered = Lit::new(None, Some("0 3")).unwrap();
+        assert!(hovered.lights(&all(2), 4) && !hovered.lights(&all(4), 4));
+    }
+
+    #[test]
+    fn the_topmost_mark_that_says_something_is_under_the_pointer() {
+        let mark = |form: Form, p: u32| Mark {
+            form,
+            tone: Tone::Slice(0),
+            pnums: vec![Pnum(p)],
+            tip: None,
+        };
+        let rect = |x, p| mark(Form::Rect { x, y: 0.0, width: 10.0, height: 10.0, radius: 0.0 }, p);
+        let roof = mark(Form::Polygon(vec![(0.0, 20.0), (10.0, 10.0), (20.0, 20.0)]), 2);
+        let frame = Mark { pnums: Vec::new(), ..rect(0.0, 0) };
+        let scene = Scene {
+            width: 20.0,
+            height: 20.0,
+            title: String::new(),
+            description: String::new(),
+            marks: vec![rect(0.0, 0), rect(5.0, 1), roof, frame],
+            table: Table::default(),
+        };
+        let under = |x, y| mark_at(&scene, (x, y)).map(|m| m.pnums[0].0);
+        assert_eq!(
+            [under(2.0, 5.0), under(7.0, 5.0), under(14.0, 5.0)],
+            [Some(0), Some(1), Some(1)]
+        );
+        assert_eq!([under(10.0, 15.0), under(2.0, 15.0), under(19.0, 5.0)], [Some(2), None, None]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
-/// How long what is out of sight waits after the last change.
+/// How long what is out of sight waits after a change.
 const LATER: Duration = Duration::from_millis(200);
 /// What is as near as this to the edge of the view counts as in sight.
 const MARGIN: &str = "120px";
@@ -19,6 +19,10 @@ const MARGIN: &str = "120px";
 pub struct Sight {
     /// The ids of those that are not.
     away: RwSignal<BTreeSet<String>>,
+    /// Goes up when what is out of sight may follow.
+    later: RwSignal<u32>,
+    /// Whether it will.
+    waiting: StoredValue<bool>,
     /// `None` in a browser without it: then all count as in sight.
     observer: StoredValue<Option<IntersectionObserver>, LocalStorage>,
 }
@@ -37,7 +41,27 @@ impl Sight {
         // the columns scroll, not the page; browsers that do not know this margin have none
         drop(js_sys::Reflect::set(&options, &"scrollMargin".into(), &JsValue::from_str(MARGIN)));
         let observer = IntersectionObserver::new_with_options(note.unchecked_ref(), &options);
-        Self { away, observer: StoredValue::new_local(observer.ok()) }
+        Self {
+            away,
+            later: RwSignal::new(0),
+            waiting: StoredValue::new(false),
+            observer: StoredValue::new_local(observer.ok()),
+        }
+    }
+
+    /// Lets all that is out of sight follow in a moment: one wait for all.
+    fn call_later(self) {
+        if self.waiting.get_value() {
+            return;
+        }
+        self.waiting.set_value(true);
+        let call = move || {
+            // the pane may be gone by then
+            if self.waiting.try_set_value(false).is_none() {
+                self.later.update(|n| *n = n.wrapping_add(1));
+            }
+        };
+        set_timeout(call, LATER);
     }
 
     /// Whether the element, which has this id, is in sight. It is until the browser says otherwise.
@@ -66,31 +90,23 @@ fn sort(away: &mut BTreeSet<String>, entry: &IntersectionObserverEntry) {
 }
 
 /// The value: at once in sight, a moment later out of it.
-pub fn follow<T>(value: Memo<T>, in_sight: Memo<bool>) -> ReadSignal<T>
+pub fn follow<T>(value: Memo<T>, sight: Sight, in_sight: Memo<bool>) -> ReadSignal<T>
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
     let (seen, see) = signal(value.get_untracked());
-    let waiting = StoredValue::new(None::<TimeoutHandle>);
-    let stop = move || {
-        if let Some(handle) = waiting.try_get_value().flatten() {
-            handle.clear();
+    let is_behind = move || value.with(|v| seen.with_untracked(|s| v != s));
+    Effect::new(move |called: Option<u32>| {
+        let now = sight.later.get();
+        if !is_behind() {
+            return now;
         }
-    };
-    let catch_up = move || {
-        if value.with_untracked(|v| seen.with_untracked(|s| v != s)) {
+        if in_sight.get() || called.is_some_and(|before| before != now) {
             see.set(value.get_untracked());
-        }
-    };
-    Effect::new(move |_| {
-        value.track();
-        stop();
-        if in_sight.get() {
-            catch_up();
         } else {
-            waiting.set_value(set_timeout_with_handle(catch_up, LATER).ok());
+            sight.call_later();
         }
+        now
     });
-    on_cleanup(stop);
     seen
 }

@@ -1,11 +1,10 @@
 //! Light and dark: the system's wish unless the user says otherwise; kept in local storage. Also
 //! the other things a browser remembers between visits.
 
-use crate::state::Theme;
-use leptos::prelude::window;
-use meshwork_engine::picture::palette::{DARK, LIGHT};
+use crate::state::{Studio, Theme};
+use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use web_sys::CssStyleSheet;
+use wasm_bindgen::closure::Closure;
 
 const THEME: &str = "meshwork.theme";
 const INTRO: &str = "meshwork.intro";
@@ -33,6 +32,39 @@ pub fn apply(theme: Theme) {
     write(THEME, name);
 }
 
+/// What pictures must know of the screen, because a canvas does not follow it by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Whether it is dark, by the user's choice or the system's.
+    pub dark: Memo<bool>,
+    /// Its pixels per CSS pixel.
+    pub density: Memo<f64>,
+}
+
+impl Screen {
+    /// Follows the screen, for as long as the studio is open.
+    pub fn watched(studio: Studio) -> Self {
+        let wish = window().match_media("(prefers-color-scheme: dark)").ok().flatten();
+        let system = RwSignal::new(wish.as_ref().is_some_and(web_sys::MediaQueryList::matches));
+        if let Some(wish) = wish {
+            let asked = wish.clone();
+            let note = Closure::<dyn FnMut()>::new(move || system.set(asked.matches()));
+            wish.set_onchange(Some(note.into_js_value().unchecked_ref()));
+        }
+        let chosen = studio.watch(|v| v.theme);
+        let dark = Memo::new(move |_| match chosen.get() {
+            Theme::System => system.get(),
+            Theme::Light => false,
+            Theme::Dark => true,
+        });
+        let now = || window().device_pixel_ratio().max(0.5);
+        let density = RwSignal::new(now());
+        // zooming and going to another screen resize the window
+        window_event_listener(leptos::ev::resize, move |_| density.set(now()));
+        Self { dark, density: Memo::new(move |_| density.get()) }
+    }
+}
+
 /// Whether the introduction was not dismissed on an earlier visit.
 pub fn is_newcomer() -> bool {
     read(INTRO).as_deref() != Some("dismissed")
@@ -51,41 +83,5 @@ fn read(key: &str) -> Option<String> {
 fn write(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         drop(storage.set_item(key, value));
-    }
-}
-
-/// Gives the page the colours of the engine's palette, as the first rule of the style sheet, so
-/// that they exist once.
-pub fn paint() {
-    let sheet = window().document().and_then(|d| d.style_sheets().item(0));
-    if let Some(sheet) = sheet.and_then(|s| s.dyn_into::<CssStyleSheet>().ok()) {
-        // a rule that is well formed is not refused
-        drop(sheet.insert_rule_with_index(&palette(), 0));
-    }
-}
-
-/// `:root{--pic-paper:light-dark(#ffffff,#11161f);…}`: every colour for both themes.
-fn palette() -> String {
-    let (light, dark) = (LIGHT.variables(), DARK.variables());
-    let mut rule = ":root{".to_owned();
-    let names = light.split_terminator(';').zip(dark.split_terminator(';'));
-    for ((name, light), (_, dark)) in
-        names.filter_map(|(light, dark)| Some((light.split_once(':')?, dark.split_once(':')?)))
-    {
-        rule.extend([name, ":light-dark(", light, ",", dark, ");"]);
-    }
-    rule + "}"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::palette;
-
-    #[test]
-    fn every_colour_of_the_palette_is_there_for_both_themes() {
-        let rule = palette();
-        assert!(rule.starts_with(":root{--pic-paper:light-dark(#"));
-        assert_eq!(rule.matches("light-dark(#").count(), rule.matches("--pic-").count());
-        assert_eq!(rule.matches(",#").count(), rule.matches("--pic-").count());
     }
 }

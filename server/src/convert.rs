@@ -2,7 +2,8 @@
 
 use crate::data::catalog::Found;
 use crate::data::shipped::Shipped;
-use meshwork_engine::data;
+use crate::data::{Data, Target};
+use meshwork_engine::data::score;
 use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
 use meshwork_engine::index::{Idx as _, MeshAxis};
@@ -101,9 +102,18 @@ fn dims(shape: &Shape) -> Vec<(String, u64)> {
 }
 
 /// What the held-out rows say after so many steps.
-pub fn validation(step: u64, v: &data::Validation) -> Event {
-    let error = v.error.filter(|e| e.is_finite());
-    Event::Validation { step, loss: v.loss, accuracy: v.accuracy, error }
+pub fn validation(step: u64, v: &score::Validation, bleu: Option<f64>) -> Event {
+    let score::Validation { loss, accuracy, error, perplexity, word_perplexity } = *v;
+    let finite = |x: Option<f64>| x.filter(|x| x.is_finite());
+    Event::Validation {
+        step,
+        loss,
+        accuracy,
+        error: finite(error),
+        perplexity: finite(perplexity),
+        word_perplexity: finite(word_perplexity),
+        bleu,
+    }
 }
 
 /// A whole tensor.
@@ -117,40 +127,61 @@ pub fn traffic(t: host::Traffic) -> Traffic {
 }
 
 /// What a table's last column holds.
-pub fn target(target: &data::Target) -> api::Target {
+pub fn target(target: &Target) -> api::Target {
     match target {
-        data::Target::Number => api::Target::Number,
-        data::Target::Classes(names) => api::Target::Classes { names: names.clone() },
+        Target::Number => api::Target::Number,
+        Target::Classes(names) => api::Target::Classes { names: names.clone() },
     }
 }
 
-/// A table with its rows.
-pub fn table(found: &Found) -> api::Table {
-    let table = found.table.as_ref();
-    api::Table {
-        name: table.name.clone(),
-        hash: found.hash.clone(),
-        columns: table.columns.clone(),
-        rows: table.rows.clone(),
-        target: target(&table.target),
+/// Data with all that is in it.
+pub fn data(found: &Found) -> api::DataSet {
+    let hash = found.hash.clone();
+    match &*found.data {
+        Data::Table(table) => api::DataSet::Table(api::Table {
+            name: table.name.clone(),
+            hash,
+            columns: table.columns.clone(),
+            rows: table.rows.clone(),
+            target: target(&table.target),
+        }),
+        Data::Text(text) => api::DataSet::Text(api::Text {
+            name: text.name.clone(),
+            hash,
+            text: text.text.as_ref().to_owned(),
+        }),
     }
 }
 
-/// A table that ships, without its rows.
-pub fn shipped(shipped: &Shipped) -> api::TableInfo {
-    let table = &shipped.table;
-    api::TableInfo {
-        name: table.name.clone(),
-        hash: shipped.hash.clone(),
-        rows: table.len() as u64,
-        columns: table.columns.clone(),
-        target: target(&table.target),
-        about: shipped.about.to_owned(),
-        shipped: true,
+/// What is known of the data that ships: tables and texts.
+pub fn shipped<'a>(all: impl IntoIterator<Item = &'a Shipped>) -> api::TableList {
+    let mut list = api::TableList { tables: Vec::new(), texts: Vec::new() };
+    for Shipped { data, hash, about } in all {
+        let (hash, about) = (hash.clone(), (*about).to_owned());
+        match data {
+            Data::Table(table) => list.tables.push(api::TableInfo {
+                name: table.name.clone(),
+                hash,
+                rows: table.len() as u64,
+                columns: table.columns.clone(),
+                target: target(&table.target),
+                about,
+                shipped: true,
+            }),
+            Data::Text(text) => list.texts.push(api::TextInfo {
+                name: text.name.clone(),
+                hash,
+                bytes: text.text.len() as u64,
+                lines: text.text.lines().count() as u64,
+                about,
+                shipped: true,
+            }),
+        }
     }
+    list
 }
 
-/// The study with another table in its `train` line, and what that changed.
+/// The study with other data in its `train` line, and what that changed.
 pub fn with_data(text: &str, data: &str) -> (String, Option<TextEdit>) {
     let changed = edit::set_option(text, "train", "data", data);
     let edit = edit::difference(text, &changed);

@@ -20,6 +20,8 @@ pub enum Problem {
     BadStudy(Vec<Diagnostic>),
     /// The uploaded table has errors.
     BadTable(Vec<Diagnostic>),
+    /// The uploaded text has errors.
+    BadText(Vec<Diagnostic>),
     /// The body is longer than the address takes.
     TooLarge(String),
     /// The run would need more memory than the server may use.
@@ -43,7 +45,7 @@ pub enum Problem {
 
 impl Problem {
     /// Name, title and status of every kind.
-    pub const KINDS: [(&'static str, &'static str, StatusCode); 12] = [
+    pub const KINDS: [(&'static str, &'static str, StatusCode); 13] = [
         ("not-found", "There is nothing here", StatusCode::NOT_FOUND),
         (
             "method-not-allowed",
@@ -53,6 +55,7 @@ impl Problem {
         ("bad-request", "The request cannot be read", StatusCode::BAD_REQUEST),
         ("bad-study", "The study has errors", StatusCode::UNPROCESSABLE_ENTITY),
         ("bad-table", "The table has errors", StatusCode::UNPROCESSABLE_ENTITY),
+        ("bad-text", "The text cannot be read", StatusCode::UNPROCESSABLE_ENTITY),
         ("too-large", "The body is too large", StatusCode::PAYLOAD_TOO_LARGE),
         ("too-much-memory", "The run needs too much memory", StatusCode::UNPROCESSABLE_ENTITY),
         ("media-type", "The body is of the wrong kind", StatusCode::UNSUPPORTED_MEDIA_TYPE),
@@ -74,6 +77,7 @@ impl Problem {
             Self::BadRequest(_) => "bad-request",
             Self::BadStudy(_) => "bad-study",
             Self::BadTable(_) => "bad-table",
+            Self::BadText(_) => "bad-text",
             Self::TooLarge(_) => "too-large",
             Self::TooMuchMemory(_) => "too-much-memory",
             Self::MediaType(_) => "media-type",
@@ -88,7 +92,7 @@ impl Problem {
     pub fn document(self) -> api::Problem {
         let name = self.name();
         let (_, title, status) =
-            Self::KINDS.into_iter().find(|k| k.0 == name).unwrap_or(Self::KINDS[11]);
+            Self::KINDS.into_iter().find(|k| k.0 == name).unwrap_or(Self::KINDS[12]);
         let (detail, diagnostics) = match self {
             Self::NotFound(detail)
             | Self::BadRequest(detail)
@@ -100,9 +104,10 @@ impl Problem {
             Self::MethodNotAllowed => {
                 ("See /api/v1/openapi.json for what the address knows.".to_owned(), Vec::new())
             }
-            Self::BadStudy(list) | Self::BadTable(list) | Self::TooMuchMemory(list) => {
-                (summary(&list), list)
-            }
+            Self::BadStudy(list)
+            | Self::BadTable(list)
+            | Self::BadText(list)
+            | Self::TooMuchMemory(list) => (summary(&list), list),
             Self::Internal => {
                 let detail = "The server's log says what. Please report it with the request.";
                 (detail.to_owned(), Vec::new())
@@ -179,7 +184,7 @@ impl From<QueryRejection> for Problem {
 impl From<BytesRejection> for Problem {
     fn from(rejection: BytesRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            let detail = "A study may have 1 MiB, a table 16 MiB.";
+            let detail = "A study may have 1 MiB, a table or a text 16 MiB.";
             return Self::TooLarge(detail.to_owned());
         }
         Self::BadRequest(rejection.body_text())

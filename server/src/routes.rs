@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 pub const MAX_TEXT: usize = 1 << 20;
 /// The longest body with a study: JSON writes some characters as several.
 const MAX_BODY: usize = 4 * MAX_TEXT;
-/// The longest table.
+/// The longest table or text.
 const MAX_TABLE: usize = 16 << 20;
 
 /// The server as a function of its state.
@@ -32,10 +32,12 @@ pub fn app(state: State) -> Router {
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::get, runs::remove))
         .routes(routes!(runs::cancel))
+        .routes(routes!(runs::sample))
         .routes(routes!(events::stream))
         .routes(routes!(events::list))
         .routes(routes!(data::list))
         .routes(routes!(data::get, data::remove))
+        .routes(routes!(data::vocabulary))
         .routes(routes!(pictures::picture))
         .routes(routes!(examples::list))
         .routes(routes!(status::health))

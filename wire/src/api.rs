@@ -220,12 +220,109 @@ pub struct TableInfo {
     pub shipped: bool,
 }
 
-/// The tables at hand.
+/// A text to train on, without what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct TextInfo {
+    /// Its name in `data:NAME`.
+    pub name: String,
+    /// Its content hash; `data:NAME@HASH` pins it, from 8 digits on.
+    pub hash: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// How many lines it has.
+    pub lines: u64,
+    /// What the text is.
+    pub about: String,
+    /// Whether it comes with Meshwork (and cannot be replaced or removed).
+    pub shipped: bool,
+}
+
+/// The data at hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TableList {
     /// The tables, shipped ones first, then by name.
     pub tables: Vec<TableInfo>,
+    /// The texts, in the same order.
+    #[serde(default)]
+    pub texts: Vec<TextInfo>,
+}
+
+/// What an upload became.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum DataInfo {
+    /// A table.
+    Table(TableInfo),
+    /// A text.
+    Text(TextInfo),
+}
+
+/// A table or a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum DataSet {
+    /// A table.
+    Table(Table),
+    /// A text.
+    Text(Text),
+}
+
+/// A text with all that it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Text {
+    /// Its name in `data:NAME`.
+    pub name: String,
+    /// Its content hash.
+    pub hash: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A byte-pair vocabulary, learnt from a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Vocabulary {
+    /// Pairs of ids that become one token, in the order in which they were learnt. Ids 0 to 255 are
+    /// bytes; each pair that makes a new token makes the next id.
+    pub merges: Vec<(u32, u32)>,
+}
+
+/// `POST /api/v1/runs/{id}/sample`: what a trained run is to write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct SampleRequest {
+    /// What stands before it; for a model that translates, what is to be translated.
+    pub prompt: String,
+    /// Tokens to write; 100 if absent. A translation ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Chances are taken to the power of 1/temperature: below 1 likely tokens become likelier, at 0
+    /// the likeliest is written; 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Only so many of the likeliest tokens are drawn from; all if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u64>,
+    /// Another seed draws another text; 0 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// For a model that translates: translations that are kept in mind at each token; 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beam: Option<u64>,
+}
+
+/// What a trained run has written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Sample {
+    /// What follows the prompt, or its translation.
+    pub text: String,
 }
 
 /// A table with its rows.

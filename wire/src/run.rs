@@ -27,6 +27,15 @@ pub enum Event {
         /// Root of the mean square error, in standard deviations of the target (regression).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<f64>,
+        /// Perplexity per token (text): the exponential of the mean nats.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        perplexity: Option<f64>,
+        /// Perplexity per word (text): the nats are divided by the words that begin in it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        word_perplexity: Option<f64>,
+        /// BLEU of greedy translations, from 0 to 100, after the last step (pairs).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bleu: Option<f64>,
     },
     /// A whole tensor after the last step, as asked by `--print`.
     Value {
@@ -39,6 +48,13 @@ pub enum Event {
         #[serde(with = "crate::number::list")]
         #[cfg_attr(feature = "schema", schema(value_type = Vec<crate::number::Numeral>))]
         values: Vec<f64>,
+    },
+    /// What the trained model has written, as asked by `--sample`.
+    Sample {
+        /// What it was given.
+        prompt: String,
+        /// What follows it, or its translation.
+        text: String,
     },
     /// The run is over and went well.
     Done {
@@ -84,7 +100,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The tag: `step`, `validation`, `value`, `done`, …; the name of the server-sent event.
+    /// The tag: `step`, `validation`, `value`, `sample`, `done`, …; the name of the server-sent event.
     #[cfg_attr(
         feature = "schema",
         expect(clippy::same_name_method, reason = "the name of the schema is another matter")
@@ -94,6 +110,7 @@ impl Event {
             Self::Step { .. } => "step",
             Self::Validation { .. } => "validation",
             Self::Value { .. } => "value",
+            Self::Sample { .. } => "sample",
             Self::Done { .. } => "done",
             Self::Diverged { .. } => "diverged",
             Self::Cancelled { .. } => "cancelled",

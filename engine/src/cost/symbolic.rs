@@ -101,7 +101,8 @@ impl MeshImpl for Reader<'_> {
                 | CollectiveKind::Reducescatter(..)
                 | CollectiveKind::Allgather(_)
                 | CollectiveKind::Alltoall(..)
-                | CollectiveKind::Receive(..) => {}
+                | CollectiveKind::Receive(..)
+                | CollectiveKind::Hop { .. } => {}
             }
             self.communication.add(sent);
         }

@@ -5,13 +5,14 @@
 use crate::exec::host::Traffic;
 use crate::graph::op::Phase;
 use crate::index::ValueId;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-/// Sums over one step, per processor unless said otherwise.
+/// Sums over one step, per processor unless said otherwise; in a pipeline, of the cell that has the
+/// most.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     /// Floating point operations.
@@ -24,6 +25,17 @@ pub struct Totals {
     pub messages: u64,
     /// Bytes of all processors together.
     pub bytes: u64,
+}
+
+/// Sums of one processor of a cell over one step.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CellTotals {
+    /// Floating point operations.
+    pub flops: f64,
+    /// Bytes sent.
+    pub sent: f64,
+    /// The most bytes held at once.
+    pub peak: u64,
 }
 
 /// What one collective step moves.
@@ -48,8 +60,8 @@ pub struct Tally {
     pub totals: Totals,
     /// Every collective in the order of its first execution.
     pub moved: Vec<Moved>,
-    /// Bytes one processor holds after each step that is executed.
-    pub held_bytes: Vec<u64>,
+    /// The sums of each cell's processors; one where there is no pipeline.
+    pub cells: Vec<CellTotals>,
 }
 
 impl Tally {
@@ -58,11 +70,15 @@ impl Tally {
         let held = program.source_bytes();
         let (places, accumulated) = (BTreeMap::new(), BTreeSet::new());
         let tally = Self::default();
-        let mut counter = Counter { program, held, flops: 0.0, places, accumulated, tally };
-        counter.tally.totals.peak_bytes_per_processor = held;
+        let cells = held.iter().map(|&peak| CellTotals { peak, ..CellTotals::default() }).collect();
+        let mut counter = Counter { program, held, cells, places, accumulated, tally };
         let Ok(()) = run(program, Phase::Update, &mut counter);
-        let mut tally = counter.tally;
-        tally.totals.flops_per_processor = counter.flops;
+        let Counter { mut tally, cells, .. } = counter;
+        let most = |of: fn(&CellTotals) -> f64| cells.iter().map(of).fold(0.0, f64::max);
+        tally.totals.flops_per_processor = most(|c| c.flops);
+        tally.totals.sent_bytes_per_processor = most(|c| c.sent);
+        tally.totals.peak_bytes_per_processor = cells.iter().map(|c| c.peak).max().unwrap_or(0);
+        tally.cells = cells;
         tally
     }
 
@@ -74,8 +90,9 @@ impl Tally {
 
 struct Counter<'p> {
     program: &'p Program,
-    held: u64,
-    flops: f64,
+    /// Per place along the pipeline.
+    held: Vec<u64>,
+    cells: Vec<CellTotals>,
     /// Where each collective stands in `moved`.
     places: BTreeMap<usize, usize>,
     /// What earlier micro-batches have added to.
@@ -86,11 +103,10 @@ struct Counter<'p> {
 impl Counter<'_> {
     fn hold(&mut self, outputs: &[ValueId]) {
         for &output in outputs {
-            self.held = self.held.saturating_add(self.program.slice_bytes(output));
+            let rank = self.program.rank(self.program.values[output].stage);
+            self.held[rank] = self.held[rank].saturating_add(self.program.slice_bytes(output));
+            self.cells[rank].peak = self.cells[rank].peak.max(self.held[rank]);
         }
-        let peak = &mut self.tally.totals.peak_bytes_per_processor;
-        *peak = (*peak).max(self.held);
-        self.tally.held_bytes.push(self.held);
     }
 }
 
@@ -98,7 +114,8 @@ impl MeshImpl for Counter<'_> {
     type Error = Infallible;
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
-        self.flops += self.program.flops(step) as f64;
+        let rank = self.program.rank(self.program.stage(step));
+        self.cells[rank].flops += self.program.flops(step) as f64;
         let is_there = step.work == Work::Accumulate
             && step.outputs.iter().any(|&output| !self.accumulated.insert(output));
         self.hold(if is_there { &[] } else { &step.outputs });
@@ -113,7 +130,11 @@ impl MeshImpl for Counter<'_> {
     ) -> Result<(), Infallible> {
         let mesh = &self.program.mesh;
         let n = mesh.group_size(&collective.axes);
-        let groups = mesh.processors() / n;
+        let here = self.program.pnums(self.program.stage(step)).count() as u64;
+        let hop =
+            if let CollectiveKind::Hop { from, .. } = collective.kind { Some(from) } else { None };
+        // A hop is from one processor to one.
+        let (n, groups) = if hop.is_some() { (1, here) } else { (n, here / n) };
         let elements = step.inputs.iter().map(|&v| self.program.slice_elements(v));
         let sent: u64 = elements.clone().map(|e| collective.sent_by_group(n, e)).sum();
         let sent = sent * self.program.dtype.bytes();
@@ -131,7 +152,8 @@ impl MeshImpl for Counter<'_> {
         moved.sent_bytes_per_processor += per_processor;
         moved.traffic.messages += traffic.messages;
         moved.traffic.bytes += traffic.bytes;
-        self.tally.totals.sent_bytes_per_processor += per_processor;
+        let sender = self.program.rank(hop.unwrap_or_else(|| self.program.stage(step)));
+        self.cells[sender].sent += per_processor;
         self.tally.totals.messages += traffic.messages;
         self.tally.totals.bytes += traffic.bytes;
         self.hold(&step.outputs);
@@ -139,13 +161,12 @@ impl MeshImpl for Counter<'_> {
     }
 
     fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        self.hold(&[]);
         Ok(())
     }
 
     fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
-        self.held = self.held.saturating_sub(self.program.slice_bytes(value));
-        self.hold(&[]);
+        let held = &mut self.held[self.program.rank(self.program.values[value].stage)];
+        *held = held.saturating_sub(self.program.slice_bytes(value));
         Ok(())
     }
 }

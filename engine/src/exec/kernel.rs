@@ -110,6 +110,7 @@ impl Kernel {
                 | Work::Assign
                 | Work::Free
                 | Work::Accumulate
+                | Work::Send
                 | Work::Einsum
                 | Work::Reduce(_)
                 | Work::Window(_)

@@ -300,6 +300,10 @@ impl<'p> Finder<'p> {
             if (step.phase, step.body) != (phase, body) || i > last + REACH {
                 break;
             }
+            let values = &self.program.values;
+            if step.output().is_some_and(|v| values[v].stage != values[output].stage) {
+                continue;
+            }
             if self.joins(&mut draft, i).is_some() {
                 last = i;
             }

@@ -9,7 +9,7 @@ use super::micro::Varying;
 use super::op::{Element, Op, Phase, Reduction, Role, Running};
 use super::remat::Remat;
 use super::{Context, Graph};
-use crate::index::{Idx as _, NodeId};
+use crate::index::{Idx as _, NodeId, Stage};
 use crate::layout::dims::{Name, Shape};
 
 /// Appends the gradients of `loss` by all parameters; fills `graph.gradients` in node order. With
@@ -23,6 +23,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
     let mut remat = Remat::new(graph, count);
     let mut parts: Vec<Vec<NodeId>> = vec![Vec::new(); count];
     let cx = context(graph, loss);
+    graph.layer = graph.node(loss).layer;
     let weight = match graph.micro {
         Some(_) if is_mean => graph.add(&cx, Op::Share, Vec::new(), Shape::scalar()),
         _ => graph.constant(&cx, 1.0),
@@ -34,6 +35,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
         if parts[i].is_empty() || !needs[i] {
             continue;
         }
+        graph.layer = graph.node(id).layer;
         let gradient = total(graph, id, &parts[i], &mut varying);
         if id != loss {
             name_gradient(graph, id, gradient);
@@ -100,23 +102,38 @@ fn context(graph: &Graph, of: NodeId) -> Context {
     }
 }
 
+/// The sum of what a node's users contribute: first of those of one stage there, and over the
+/// micro-batches if the node itself does not vary, so that only sums go to its own stage.
 fn total(graph: &mut Graph, id: NodeId, parts: &[NodeId], varying: &mut Varying) -> NodeId {
     let cx = context(graph, id);
-    let sum = |graph: &mut Graph, parts: &[NodeId]| {
-        let rest = parts[1..].iter();
-        rest.fold(parts[0], |sum, &part| graph.elementwise(&cx, Element::Add, &[sum, part]))
-    };
-    if varying.of(graph, id) {
-        return sum(graph, parts);
+    let mut groups: Vec<(Stage, bool, Vec<NodeId>)> = Vec::new();
+    for &part in parts {
+        let key = (graph.stage(part), varying.of(graph, part));
+        match groups.iter_mut().find(|g| (g.0, g.1) == key) {
+            Some(group) => group.2.push(part),
+            None => groups.push((key.0, key.1, vec![part])),
+        }
     }
-    let (of_micro, mut once): (Vec<NodeId>, Vec<NodeId>) =
-        parts.iter().partition(|&&part| varying.of(graph, part));
-    if !of_micro.is_empty() {
-        let of_micro = sum(graph, &of_micro);
-        let shape = graph.shape(of_micro).clone();
-        once.push(graph.add(&cx, Op::Accumulate, vec![of_micro], shape));
+    let own = graph.layer;
+    let mut sums = Vec::new();
+    for (_, varies, parts) in groups {
+        graph.layer = graph.node(parts[0]).layer;
+        let mut sum = parts[0];
+        for &part in &parts[1..] {
+            sum = graph.elementwise(&cx, Element::Add, &[sum, part]);
+        }
+        if varies && !varying.of(graph, id) {
+            let shape = graph.shape(sum).clone();
+            sum = graph.add(&cx, Op::Accumulate, vec![sum], shape);
+        }
+        sums.push(sum);
     }
-    sum(graph, &once)
+    graph.layer = own;
+    let mut total = sums[0];
+    for &sum in &sums[1..] {
+        total = graph.elementwise(&cx, Element::Add, &[total, sum]);
+    }
+    total
 }
 
 /// Calls the gradient `grad/NAME`. Where it is another tensor's gradient passed on unchanged, that

@@ -233,10 +233,12 @@ fn rebuilt(
         graph.micro.as_ref().is_some_and(|m| graph.shape(*id).has(&m.dim))
     };
     let new = if node.inputs.is_empty() || node.inputs.iter().any(|i| has_rows(graph, i)) {
+        graph.layer = node.layer;
         let is_sum = matches!(node.op, Op::Reduce(Reduction::Sum) | Op::Einsum);
         accumulate(graph, cx, id, !is_sum)
     } else {
         let inputs = node.inputs.iter().map(|&i| rebuilt(graph, cx, i, varying, done)).collect();
+        graph.layer = node.layer;
         graph.add(cx, node.op, inputs, node.shape)
     };
     done.insert(id, new);

@@ -16,7 +16,7 @@ pub mod expr;
 pub mod build;
 
 use crate::diag::Span;
-use crate::index::{IdVec, Idx as _, NodeId};
+use crate::index::{IdVec, Idx as _, NodeId, Stage};
 use crate::layout::dims::{Name, Shape};
 use indexmap::IndexMap;
 use micro::MicroBatches;
@@ -40,6 +40,8 @@ pub struct Node {
     pub phase: Phase,
     /// The place in the text that asked for it.
     pub span: Span,
+    /// The layer of the model it belongs to; [`Graph::push`] sets it.
+    pub layer: u32,
     /// Whether the user wrote the name (or could have: presets), not the engine.
     pub is_named: bool,
 }
@@ -62,6 +64,12 @@ pub struct Graph {
     pub micro: Option<MicroBatches>,
     /// Seed of random numbers.
     pub seed: u64,
+    /// The layer that nodes added now belong to.
+    pub layer: u32,
+    /// Names of the layers: the model's lines and repetitions of blocks, in order.
+    pub layers: Vec<String>,
+    /// The stage of a pipeline that each layer belongs to; empty without a pipeline.
+    pub stage_of_layer: Vec<Stage>,
     /// Places in node order of the blocks whose results are let go and computed again.
     pub remat_blocks: Vec<Range<usize>>,
 }
@@ -95,6 +103,23 @@ impl Graph {
         &self.nodes[id].shape
     }
 
+    /// The stage that computes a node.
+    pub fn stage(&self, id: NodeId) -> Stage {
+        let layer = self.nodes[id].layer as usize;
+        self.stage_of_layer.get(layer).copied().unwrap_or(Stage(0))
+    }
+
+    /// Lets a source belong to the layer that reads it first.
+    pub fn sources_follow_their_readers(&mut self) {
+        let users = self.users();
+        for id in self.nodes.ids() {
+            if let Op::Source(_) = self.nodes[id].op {
+                let first = users[id].iter().map(|&user| self.nodes[user].layer).min();
+                self.nodes[id].layer = first.unwrap_or(0);
+            }
+        }
+    }
+
     /// The shape of a node's result for the whole mini-batch.
     pub fn whole_shape(&self, id: NodeId) -> Shape {
         let shape = self.shape(id);
@@ -124,6 +149,7 @@ impl Graph {
             role: cx.role,
             phase: cx.phase,
             span: cx.span,
+            layer: self.layer,
             is_named: false,
         })
     }
@@ -131,7 +157,7 @@ impl Graph {
     /// Appends a node that brings its own name, which must be new.
     pub fn push(&mut self, node: Node) -> NodeId {
         let name = Name::clone(&node.name);
-        let id = self.nodes.push(node);
+        let id = self.nodes.push(Node { layer: self.layer, ..node });
         self.by_name.insert(name, id);
         id
     }

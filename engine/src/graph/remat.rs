@@ -47,6 +47,7 @@ impl Remat {
         }
         for at in missing {
             let node = graph.node(at).clone();
+            graph.layer = node.layer;
             let inputs = node.inputs.iter().map(|&i| self.copy(i, block)).collect();
             let op = if let Op::Noise(noise, None) = node.op {
                 Op::Noise(noise, Some(Name::clone(&node.name)))

@@ -10,7 +10,7 @@ use super::optimizer::adam::Adam;
 use super::optimizer::schedule::{Decay, End, Schedule};
 use super::options::{DTYPES, Reader, SWITCH};
 use crate::diag::{Code, Diagnostic, Hint};
-use crate::spec::ast::Opt;
+use crate::spec::ast::{Opt, OptValue};
 
 /// What `train` says.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,8 @@ pub struct TrainOptions {
     pub seed: u64,
     /// `NAME` or `NAME@HASH` of the data, `teacher`, or nothing: inputs keep their initial values.
     pub data: Option<String>,
+    /// What a text is cut into.
+    pub tokens: Tokens,
     /// How numbers are stored.
     pub dtype: Dtype,
 }
@@ -43,6 +45,7 @@ impl Default for TrainOptions {
             steps: 0,
             seed: 0,
             data: None,
+            tokens: Tokens::Bytes,
             dtype: Dtype::F32,
         }
     }
@@ -50,6 +53,17 @@ impl Default for TrainOptions {
 
 /// The most micro-batches of a step.
 pub const MAX_MICRO_BATCHES: u64 = 1 << 16;
+/// What a text is cut into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tokens {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// Bytes and what often stands together, a vocabulary learnt from the text itself.
+    Bpe,
+}
+
+const TOKENS: &[(&str, Tokens)] = &[("bytes", Tokens::Bytes), ("bpe", Tokens::Bpe)];
 
 /// The most steps a run may take.
 pub const MAX_STEPS: u64 = 10_000_000;
@@ -66,6 +80,7 @@ const COMMON: &[&str] = &[
     "steps",
     "seed",
     "data",
+    "tokens",
     "dtype",
     "micro_batches",
     "batch",
@@ -142,6 +157,7 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
         clip: read.positive("clip"),
         steps,
         seed: read.whole("seed", 0, u64::from(u32::MAX)).unwrap_or(0),
+        tokens: tokens(&mut read, &mut idle),
         data: read.word("data").map(str::to_owned),
         dtype: read.choice("dtype", DTYPES).unwrap_or_default(),
     };
@@ -154,6 +170,19 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
     }
     diagnostics.extend(idle);
     result
+}
+
+/// What a text is cut into; without data, and with rows made up, there is none.
+fn tokens(read: &mut Reader<'_, '_>, idle: &mut Vec<Diagnostic>) -> Tokens {
+    let made_up = |o: &Opt| matches!(&o.value, OptValue::Word(name) if name == "teacher");
+    let on = match read.get("data") {
+        None => Some("without a text to train on"),
+        Some(data) => made_up(data).then_some("on the teacher, which is no text"),
+    };
+    if let (Some(option), Some(on)) = (read.get("tokens"), on) {
+        idle.push(has_no_effect(option, on).hint(Hint::edit("Remove it.", option.span, "")));
+    }
+    read.choice("tokens", TOKENS).unwrap_or_default()
 }
 
 fn has_no_effect(option: &Opt, on: &str) -> Diagnostic {

@@ -4,7 +4,6 @@
 //! outlines and lines have at least 3 against what they lie on (WCAG 2, AA).
 
 use super::scene::Tone;
-use std::fmt::Write as _;
 
 /// One of the hues that slices and series take in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,36 +106,6 @@ pub const DARK: Theme = Theme {
     ],
 };
 
-impl Theme {
-    /// The colours as declarations of CSS custom properties: `--pic-paper:#ffffff;…
-    /// --pic-hue-0-fill:…`. A style sheet that draws scenes itself takes its colours from here.
-    pub fn variables(&self) -> String {
-        let mut css = String::new();
-        let plain = [
-            ("paper", self.paper),
-            ("ink", self.ink),
-            ("note", self.note),
-            ("link", self.link),
-            ("frame", self.frame),
-            ("faint", self.faint),
-            ("processor", self.processor),
-            ("processor-line", self.processor_line),
-            ("busy", self.busy),
-            ("traffic", self.traffic),
-        ];
-        // Writing to a String cannot fail.
-        for (name, colour) in plain {
-            _ = write!(css, "--pic-{name}:{colour};");
-        }
-        for (n, h) in self.hues.iter().enumerate() {
-            for (part, colour) in [("fill", h.fill), ("shade", h.shade), ("line", h.line)] {
-                _ = write!(css, "--pic-hue-{n}-{part}:{colour};");
-            }
-        }
-        css
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,13 +155,5 @@ mod tests {
                 assert!(DASHES[..i].iter().all(|d| *d != DASHES[i]));
             }
         }
-    }
-
-    #[test]
-    fn variables_name_every_colour() {
-        let css = DARK.variables();
-        assert!(css.contains("--pic-paper:#11161f;"));
-        assert!(css.contains("--pic-hue-7-line:#c7ab90;"));
-        assert_eq!(css.matches(';').count(), 10 + 8 * 3);
     }
 }

@@ -3,13 +3,16 @@
 //! Without micro-batches that is its phase. With them, what varies is computed for each, forward or
 //! backward; what follows from the parameters alone before all of them; what follows from an
 //! accumulated tensor after. A layout is changed where it is asked for, but what does not vary is
-//! laid out once.
+//! laid out once. In a pipeline each stage has bodies of its own, and where the schedule asks for it
+//! the gradients that other stages wait for come before those of the weights.
 
-use super::program::{BodyKind, Entry};
+use super::cells::Cells;
+use super::program::{Body, BodyKind, Entry};
 use crate::graph::Graph;
 use crate::graph::micro::{MicroBatches, Varying};
-use crate::graph::op::{Op, Phase};
-use crate::index::{BodyId, IdVec, Idx as _, NodeId};
+use crate::graph::op::{Op, Phase, Role};
+use crate::index::{BodyId, IdVec, Idx as _, NodeId, Stage};
+use crate::timeline::Kind;
 
 /// The bodies of all nodes.
 #[derive(Debug, Clone)]
@@ -20,46 +23,80 @@ pub struct Bodies {
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    body: BodyKind,
+    kind: BodyKind,
     varies: bool,
     accumulates: bool,
+    /// Whether it follows from nothing that is fed or trained.
+    is_fixed: bool,
 }
 
 impl Bodies {
     /// The bodies of a graph's nodes.
-    pub fn of(graph: &Graph) -> Self {
+    pub fn of(graph: &Graph, cells: Option<&Cells>) -> Self {
         let mut varying = Varying::default();
         let mut late = vec![false; graph.nodes().len()];
-        let mut of = IdVec::new();
+        let mut of: IdVec<NodeId, Place> = IdVec::new();
         for (id, node) in graph.nodes().entries() {
             let varies = varying.of(graph, id);
             let accumulates = node.op == Op::Accumulate;
             late[id.index()] = accumulates
                 || node.phase == Phase::Update
                 || (!varies && node.inputs.iter().any(|i| late[i.index()]));
-            let body = match node.phase {
+            let kind = match node.phase {
                 Phase::Update => BodyKind::End,
                 Phase::Forward | Phase::Backward if graph.micro.is_none() => by_phase(node.phase),
                 _ if varies || accumulates => by_phase(node.phase),
                 _ if late[id.index()] => BodyKind::End,
                 _ => BodyKind::Begin,
             };
-            of.push(Place { body, varies, accumulates });
+            let is_fixed = !matches!(node.op, Op::Source(_) | Op::Accumulate)
+                && node.inputs.iter().all(|&i| of[i].is_fixed);
+            of.push(Place { kind, varies, accumulates, is_fixed });
         }
-        Self { of, is_cut: graph.micro.is_some() }
+        let mut bodies = Self { of, is_cut: graph.micro.is_some() };
+        if let Some(cells) = cells {
+            bodies.cut_backward(graph, cells.splits_backward());
+        }
+        bodies
+    }
+
+    /// Takes what is computed again, and the gradients of the weights, out of the backward bodies.
+    fn cut_backward(&mut self, graph: &Graph, weights_apart: bool) {
+        let mut is_awaited = vec![false; graph.nodes().len()];
+        let users = graph.users();
+        for (id, node) in graph.nodes().entries().rev() {
+            if self.of[id].kind != BodyKind::Backward {
+                continue;
+            }
+            if node.role == Role::Activation {
+                self.of[id].kind = BodyKind::Recompute;
+                continue;
+            }
+            let stage = graph.stage(id);
+            is_awaited[id.index()] |= users[id]
+                .iter()
+                .any(|&user| graph.stage(user) != stage && self.of[user].kind.varies());
+            if is_awaited[id.index()] || !weights_apart {
+                for &input in &node.inputs {
+                    is_awaited[input.index()] |= graph.stage(input) == stage;
+                }
+            } else {
+                self.of[id].kind = BodyKind::WeightGradient;
+            }
+        }
     }
 
     /// Where a node's step stands.
     pub fn of_node(&self, id: NodeId) -> BodyKind {
-        self.of[id].body
+        self.of[id].kind
     }
 
     /// Where a node's result is complete.
     pub fn of_result(&self, id: NodeId) -> BodyKind {
-        if self.of[id].accumulates { BodyKind::End } else { self.of[id].body }
+        if self.of[id].accumulates { BodyKind::End } else { self.of[id].kind }
     }
 
-    /// Where a node's result is laid out anew for a step in the body `asked`.
+    /// Where a node's result is laid out anew, or sent on, for a step in the body `asked`.
     pub fn of_relayout(&self, id: NodeId, asked: BodyKind) -> BodyKind {
         let once = self.is_cut && asked.varies() && !self.of[id].varies;
         if once { BodyKind::Begin } else { asked }
@@ -68,6 +105,17 @@ impl Bodies {
     /// Whether a node's result is another in each micro-batch.
     pub fn varies(&self, id: NodeId) -> bool {
         self.of[id].varies
+    }
+
+    /// Whether a node follows from nothing that is fed or trained, so that every stage may compute
+    /// it for itself.
+    pub fn is_fixed(&self, id: NodeId) -> bool {
+        self.of[id].is_fixed
+    }
+
+    /// Whether the last micro-batch, where it is unlike the others, computes a node for itself.
+    pub fn is_of_micro_batch(&self, id: NodeId) -> bool {
+        self.of[id].varies || self.of[id].accumulates
     }
 }
 
@@ -79,16 +127,74 @@ const fn by_phase(phase: Phase) -> BodyKind {
     }
 }
 
-/// The place of a body in the Program's list.
-pub fn id(kind: BodyKind) -> BodyId {
-    BodyId::new(kind as usize)
+/// The bodies of a Program: one to begin, those of each stage, one to end.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// How many stages there are.
+    pub stages: u32,
+    /// Whether the last micro-batch has bodies of its own.
+    pub has_last: bool,
 }
 
-/// Each micro-batch forward and at once backward, so that the activations of only one are held.
-pub fn order(micro: Option<&MicroBatches>) -> Vec<Entry> {
-    let entry = |kind, micro| Entry { body: id(kind), micro };
-    let count = micro.map_or(1, MicroBatches::count);
-    let of_micro = |m| [entry(BodyKind::Forward, m), entry(BodyKind::Backward, m)].into_iter();
-    let begin = [entry(BodyKind::Begin, 0)].into_iter();
-    begin.chain((0..count).flat_map(of_micro)).chain([entry(BodyKind::End, 0)]).collect()
+impl Table {
+    /// All bodies in order.
+    pub fn list(self) -> IdVec<BodyId, Body> {
+        let once = |kind| Body { kind, stage: Stage(0), is_last: false };
+        let last: &[bool] = if self.has_last { &[false, true] } else { &[false] };
+        let of_stage = (0..self.stages).map(Stage).flat_map(|stage| {
+            last.iter().flat_map(move |&is_last| {
+                BodyKind::OF_MICRO_BATCH.into_iter().map(move |kind| Body { kind, stage, is_last })
+            })
+        });
+        std::iter::once(once(BodyKind::Begin))
+            .chain(of_stage)
+            .chain([once(BodyKind::End)])
+            .collect()
+    }
+
+    /// The place of a body in the list.
+    pub fn id(self, kind: BodyKind, stage: Stage, is_last: bool) -> BodyId {
+        let kinds = BodyKind::OF_MICRO_BATCH.len();
+        let of_stage = kinds * (1 + usize::from(self.has_last));
+        BodyId::new(match BodyKind::OF_MICRO_BATCH.iter().position(|&k| k == kind) {
+            Some(place) => {
+                let last = if is_last && self.has_last { kinds } else { 0 };
+                1 + stage.index() * of_stage + last + place
+            }
+            None if kind == BodyKind::Begin => 0,
+            None => 1 + self.stages as usize * of_stage,
+        })
+    }
+
+    /// Which body is run when: as the cells' schedule says, or each micro-batch forward and at once
+    /// backward, so that the activations of only one are held.
+    pub fn order(self, micro: Option<&MicroBatches>, cells: Option<&Cells>) -> Vec<Entry> {
+        let count = micro.map_or(1, MicroBatches::count);
+        let entry =
+            |kind, stage, micro| Entry { body: self.id(kind, stage, micro + 1 == count), micro };
+        let mut out = vec![entry(BodyKind::Begin, Stage(0), 0)];
+        match cells {
+            None => {
+                for micro in 0..count {
+                    out.push(entry(BodyKind::Forward, Stage(0), micro));
+                    out.push(entry(BodyKind::Backward, Stage(0), micro));
+                }
+            }
+            Some(cells) => {
+                for task in cells.sequence() {
+                    let kinds: &[BodyKind] = match task.kind {
+                        Kind::Forward => &[BodyKind::Forward],
+                        Kind::Recompute => &[BodyKind::Recompute],
+                        Kind::Backward => &[BodyKind::Backward, BodyKind::WeightGradient],
+                        Kind::InputGradient => &[BodyKind::Backward],
+                        Kind::WeightGradient => &[BodyKind::WeightGradient],
+                    };
+                    let micro = u64::from(task.micro_batch.0);
+                    out.extend(kinds.iter().map(|&kind| entry(kind, task.stage, micro)));
+                }
+            }
+        }
+        out.push(entry(BodyKind::End, Stage(0), 0));
+        out
+    }
 }

@@ -2,7 +2,7 @@
 //! stops at the first step whose layouts do not follow from its inputs'.
 
 use super::collective::Collective;
-use super::program::{Entry, Program, Step, Work};
+use super::program::{Entry, Program, Step, Varies, Work};
 use super::reshape;
 use super::run::{MeshImpl, run};
 use super::tape::Instr;
@@ -17,7 +17,7 @@ pub struct Violation(pub String);
 
 /// Checks every step of a Program.
 pub fn check(program: &Program) -> Result<(), Violation> {
-    let none = |v: ValueId| vec![false; program.instances(v) as usize];
+    let none = |v: ValueId| vec![false; program.instances(v).count()];
     let mut alive: IdVec<ValueId, Vec<bool>> = program.values.ids().map(none).collect();
     for &source in &program.sources {
         alive[source].fill(true);
@@ -45,8 +45,7 @@ type Splits = Vec<(Name, Vec<MeshAxis>)>;
 impl Checker<'_> {
     /// The instance of a value that is meant now.
     fn instance(&self, value: ValueId) -> usize {
-        let micro = self.now.map_or(0, |e| e.micro as usize);
-        if self.program.values[value].varies { micro } else { 0 }
+        self.program.instance(value, self.now.map_or(0, |e| e.micro))
     }
 
     fn is_alive(&self, value: ValueId) -> bool {
@@ -60,6 +59,10 @@ impl Checker<'_> {
     }
 
     fn read(&self, index: usize, step: &Step) -> Result<(), Violation> {
+        let stage = self.program.stage(step);
+        if step.inputs.iter().any(|&v| self.program.values[v].stage != stage) {
+            return Err(self.fault(index, "reads what other processors hold"));
+        }
         match step.inputs.iter().find(|&&v| !self.is_alive(v)) {
             Some(&v) => Err(self.fault(index, &format!("reads {v:?}, which is not there"))),
             None => Ok(()),
@@ -69,7 +72,10 @@ impl Checker<'_> {
     fn make(&mut self, index: usize, step: &Step) -> Result<ValueId, Violation> {
         for &output in &step.outputs {
             let repeats = self.program.repeats(step.body);
-            if repeats && !self.program.values[output].varies && step.work != Work::Accumulate {
+            if repeats
+                && self.program.values[output].varies == Varies::No
+                && step.work != Work::Accumulate
+            {
                 return Err(self.fault(index, "is made once for each micro-batch"));
             }
             let was_there = self.set_alive(output, true);
@@ -139,7 +145,7 @@ impl Checker<'_> {
             (&self.program.values[step.inputs[0]].shape, &self.program.values[output].shape);
         let same_partial = from.partial() == to.partial();
         match &step.work {
-            Work::Rename | Work::Accumulate => Some(from == to),
+            Work::Rename | Work::Accumulate | Work::Send => Some(from == to),
             Work::Reshape => Some(same_partial && reshape::passes(shapes.0, from, shapes.1, to)),
             Work::Window(frame) | Work::Unwindow(frame) => {
                 // The window's axis, whole, stands after that of the places on one side.
@@ -249,6 +255,7 @@ impl MeshImpl for Checker<'_> {
             | Work::Cumsum(..)
             | Work::Collective(_)
             | Work::Accumulate
+            | Work::Send
             | Work::Assign
             | Work::Free => {}
         }

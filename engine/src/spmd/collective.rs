@@ -12,9 +12,10 @@
 //! | Alltoall | split dim i → split dim j | (n−1)·L |
 //! | Allsplit | replicated → split | 0 |
 //! | Receive | split → fields that overlap | what the fields hold of others' slices |
+//! | Receive of a hop | at one stage → at another | L, once |
 
 use super::field::Field;
-use crate::index::{Idx as _, MeshAxis, TensorAxis};
+use crate::index::{Idx as _, MeshAxis, Stage, TensorAxis};
 use crate::layout::dims::Shape;
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::{Combine, LayoutError, TensorLayout};
@@ -34,6 +35,13 @@ pub enum CollectiveKind {
     Allsplit(TensorAxis),
     /// Members hold blocks along an axis; each gets its field, which reaches into others' blocks.
     Receive(TensorAxis, Field),
+    /// One member, at a stage of a pipeline, gets what its counterpart at another sent.
+    Hop {
+        /// The stage that sent it.
+        from: Stage,
+        /// Whether that is on other processors.
+        sends: bool,
+    },
 }
 
 impl CollectiveKind {
@@ -45,7 +53,7 @@ impl CollectiveKind {
             Self::Allgather(_) => "allgather",
             Self::Alltoall(..) => "alltoall",
             Self::Allsplit(_) => "allsplit",
-            Self::Receive(..) => "receive",
+            Self::Receive(..) | Self::Hop { .. } => "receive",
         }
     }
 
@@ -57,7 +65,7 @@ impl CollectiveKind {
             Self::Allgather(_) => "Allgather",
             Self::Alltoall(..) => "Alltoall",
             Self::Allsplit(_) => "Allsplit",
-            Self::Receive(..) => "Receive",
+            Self::Receive(..) | Self::Hop { .. } => "Receive",
         }
     }
 }
@@ -116,6 +124,7 @@ impl Collective {
                 true
             }
             CollectiveKind::Receive(axis, _) => split[axis.index()] == self.axes,
+            CollectiveKind::Hop { .. } => true,
         };
         if !ok {
             return Err(LayoutError::SplitAndPartial(first));
@@ -130,7 +139,8 @@ impl Collective {
             CollectiveKind::Allgather(_)
             | CollectiveKind::Alltoall(..)
             | CollectiveKind::Allsplit(_)
-            | CollectiveKind::Receive(..) => None,
+            | CollectiveKind::Receive(..)
+            | CollectiveKind::Hop { .. } => None,
         }
     }
 
@@ -142,6 +152,7 @@ impl Collective {
             CollectiveKind::Allgather(_) => n * (n - 1) * elements,
             CollectiveKind::Allsplit(_) => 0,
             CollectiveKind::Receive(_, field) => field.received(n) * (elements / field.local),
+            CollectiveKind::Hop { sends, .. } => u64::from(sends) * elements,
         }
     }
 
@@ -154,6 +165,8 @@ impl Collective {
             | CollectiveKind::Alltoall(..) => n > 1,
             CollectiveKind::Allsplit(_) => false,
             CollectiveKind::Receive(_, field) => field.received(n) > 0,
+            // Only the one who gets it counts it.
+            CollectiveKind::Hop { sends, .. } => return u64::from(sends),
         };
         if sends { n } else { 0 }
     }
@@ -161,7 +174,9 @@ impl Collective {
     /// Elements of one member's slice afterwards.
     pub const fn output_elements(&self, n: u64, elements: u64) -> u64 {
         match self.kind {
-            CollectiveKind::Allreduce(_) | CollectiveKind::Alltoall(..) => elements,
+            CollectiveKind::Allreduce(_)
+            | CollectiveKind::Alltoall(..)
+            | CollectiveKind::Hop { .. } => elements,
             CollectiveKind::Reducescatter(..) | CollectiveKind::Allsplit(_) => elements / n,
             CollectiveKind::Allgather(_) => elements * n,
             CollectiveKind::Receive(_, field) => elements / field.local * field.length,
@@ -191,6 +206,9 @@ impl Collective {
             (sizes[axis.index()] as usize, inner as usize)
         };
         match self.kind {
+            CollectiveKind::Hop { .. } => {
+                out.copy_from_slice(&slices[me][start..start + out.len()]);
+            }
             CollectiveKind::Allreduce(_) => {
                 out.copy_from_slice(&slices[0][start..start + out.len()]);
                 for slice in &slices[1..] {

@@ -14,7 +14,7 @@
 
 use super::collective::{Collective, CollectiveKind};
 use super::program::{Program, Step, Work};
-use crate::index::ValueId;
+use crate::index::{Stage, ValueId};
 use std::collections::BTreeSet;
 
 /// The most bytes of one processor's slices in one Allreduce of several, the size that PyTorch's
@@ -26,6 +26,7 @@ pub fn combine(program: &mut Program) {
     let mut out: Vec<Step> = Vec::with_capacity(program.steps.len());
     let mut waiting: Vec<Waiting> = Vec::new();
     for step in std::mem::take(&mut program.steps) {
+        let stage = program.stage(&step);
         let goes = |w: &Waiting| {
             w.step.body != step.body
                 || w.step.phase != step.phase
@@ -36,7 +37,7 @@ pub fn combine(program: &mut Program) {
         }
         if let Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. }) = step.work {
             let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();
-            join(&mut waiting, step, bytes, &mut out);
+            join(&mut waiting, (step, stage), bytes, &mut out);
         } else {
             out.push(step);
         }
@@ -48,20 +49,21 @@ pub fn combine(program: &mut Program) {
 /// An Allreduce that nobody has asked for yet.
 struct Waiting {
     step: Step,
+    stage: Stage,
     makes: BTreeSet<ValueId>,
     bytes: u64,
 }
 
 /// Lets an Allreduce wait with those of its kind, as far as there is room with them.
-fn join(waiting: &mut Vec<Waiting>, step: Step, bytes: u64, out: &mut Vec<Step>) {
-    let place = waiting.iter().position(|w| w.step.work == step.work);
+fn join(waiting: &mut Vec<Waiting>, (step, stage): (Step, Stage), bytes: u64, out: &mut Vec<Step>) {
+    let place = waiting.iter().position(|w| w.step.work == step.work && w.stage == stage);
     let Some(i) = place else {
         let makes = step.outputs.iter().copied().collect();
-        return waiting.push(Waiting { step, makes, bytes });
+        return waiting.push(Waiting { step, stage, makes, bytes });
     };
     if waiting[i].bytes.saturating_add(bytes) > MAX_BYTES {
         out.push(waiting.remove(i).step);
-        return join(waiting, step, bytes, out);
+        return join(waiting, (step, stage), bytes, out);
     }
     let with = &mut waiting[i];
     with.bytes += bytes;

@@ -5,7 +5,7 @@ use super::field::Field;
 use super::program::{Program, Step, Work};
 use crate::graph::Graph;
 use crate::graph::op::Op;
-use crate::index::{Idx as _, MeshAxis, TensorAxis, ValueId};
+use crate::index::{Idx as _, MeshAxis, Stage, TensorAxis, ValueId};
 use crate::layout::dims::Name;
 use crate::layout::rules::LayoutRules;
 use crate::layout::tensor::Combine;
@@ -35,6 +35,7 @@ pub fn why(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -
             format!("its {n} blocks along `{}` are traded for blocks along `{}`", t[0], t[1])
         }),
         CollectiveKind::Receive(axis, field) => teller.receives(axis, field),
+        CollectiveKind::Hop { from, .. } => teller.hops(from),
     })
 }
 
@@ -184,6 +185,18 @@ impl Teller<'_> {
             self.group(),
         );
         Why { dims, text }
+    }
+
+    fn hops(&self, from: Stage) -> Why {
+        let value = &self.program.values[self.input];
+        let text = format!(
+            "{} is made at stage {} of the pipeline and read at stage {}: each processor there receives its slice from its counterpart along `{}`.",
+            value.name,
+            from.0,
+            value.stage.0,
+            self.axes(),
+        );
+        Why { dims: Vec::new(), text }
     }
 
     fn all_dims(&self) -> Vec<Name> {

@@ -4,22 +4,27 @@
 //! What is there once and last read for a micro-batch is read for all of them, and freed when they
 //! are done.
 
-use super::program::{BodyKind, Program, Step, Work};
+use super::program::{BodyKind, Program, Step, Varies, Work};
 use crate::index::{IdVec, ValueId};
 use std::collections::BTreeSet;
+
+/// What a step makes for its own processors; what it sends is let go where it is received.
+fn made_here(step: &Step) -> &[ValueId] {
+    if step.work == Work::Send { &[] } else { &step.outputs }
+}
 
 /// Inserts the `Free` steps; values in `keep` stay to the end.
 pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
     let mut last: IdVec<ValueId, Option<usize>> = program.values.iter().map(|_| None).collect();
     for (i, step) in program.steps.iter().enumerate() {
-        for &value in step.inputs.iter().chain(&step.outputs) {
+        for &value in step.inputs.iter().chain(made_here(step)) {
             last[value] = Some(i);
         }
     }
     for &source in program.sources.iter().chain(&program.loss).chain(keep) {
         last[source] = None;
     }
-    let end = program.bodies.entries().find(|(_, kind)| **kind == BodyKind::End).map(|e| e.0);
+    let end = program.bodies.entries().find(|(_, b)| b.kind == BodyKind::End).map(|e| e.0);
     let mut out = Vec::with_capacity(program.steps.len() * 2);
     let mut later: Vec<Step> = Vec::new();
     for (i, step) in std::mem::take(&mut program.steps).into_iter().enumerate() {
@@ -27,7 +32,8 @@ pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
         if Some(body) == end {
             out.append(&mut later);
         }
-        let mut touched: Vec<ValueId> = step.inputs.iter().chain(&step.outputs).copied().collect();
+        let mut touched: Vec<ValueId> =
+            step.inputs.iter().chain(made_here(&step)).copied().collect();
         touched.sort_unstable();
         touched.dedup();
         out.push(step);
@@ -36,7 +42,7 @@ pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
             let inputs = vec![value];
             let outputs = Vec::new();
             let free = Step { work: Work::Free, inputs, outputs, phase, body, node, span };
-            match end.filter(|_| repeats && !program.values[value].varies) {
+            match end.filter(|_| repeats && program.values[value].varies == Varies::No) {
                 Some(end) => later.push(Step { body: end, ..free }),
                 None => out.push(free),
             }

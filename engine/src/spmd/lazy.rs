@@ -27,8 +27,14 @@ pub struct Plan {
     pub settles: IdVec<NodeId, bool>,
 }
 
-/// Plans a graph whose layouts are all legal.
-pub fn plan(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Plan {
+/// Plans a graph whose layouts are all legal, so that the nodes settle which are given, or those
+/// for which it is no dearer.
+pub fn plan(
+    graph: &Graph,
+    layouts: &Layouts,
+    mesh: &Mesh,
+    given: Option<IdVec<NodeId, bool>>,
+) -> Plan {
     let splits: IdVec<NodeId, Splits> =
         graph.nodes().ids().map(|id| Splits::of(graph, id, layouts, mesh)).collect();
     let users = graph.users();
@@ -39,12 +45,13 @@ pub fn plan(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Plan {
     for &(_, gradient) in &graph.gradients {
         settles[gradient] = true;
     }
-    let plan = Plan { splits, raw: none, settles };
-    let bodies = Bodies::of(graph);
+    let is_given = given.is_some();
+    let plan = Plan { splits, raw: none, settles: given.unwrap_or(settles) };
+    let bodies = Bodies::of(graph, None);
     let stale = graph.nodes().iter().map(|_| true).collect();
     let mut draft = Draft { graph, layouts, mesh, users, bodies, plan, stale };
     while draft.forward() {}
-    if draft.plan.raw.iter().flatten().any(|o| !o.layout.is_settled()) {
+    if !is_given && draft.plan.raw.iter().flatten().any(|o| !o.layout.is_settled()) {
         while draft.weigh() {
             while draft.forward() {}
         }
@@ -132,8 +139,11 @@ impl Draft<'_> {
         if self.plan.settles[id] { &[] } else { self.partial_of(id) }
     }
 
-    /// Whether the raw splits of `input` are those that `user` works under.
+    /// Whether the raw splits of `input` are those that `user` works under, at the same stage.
     fn fits(&self, user: NodeId, input: NodeId) -> bool {
+        if self.graph.stage(user) != self.graph.stage(input) {
+            return false;
+        }
         let raw = self.plan.raw[input].as_ref();
         let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
         raw.is_some_and(|raw| splits.wants(&raw.layout.settled(), shape))

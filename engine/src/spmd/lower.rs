@@ -5,28 +5,47 @@
 //! through `relayout`; a tensor that was once brought into a layout is reused in it. `bodies` says
 //! in which body a node's step stands.
 
-use super::bodies::{self, Bodies};
+use super::bodies::{Bodies, Table};
+use super::cells::Cells;
 use super::collective::{Collective, CollectiveKind};
 use super::field::Field;
 use super::lazy::{self, Plan};
-use super::program::{BodyKind, Frame, Program, Step, Value, Work};
+use super::program::{BodyKind, Frame, Program, Step, Value, Varies, Work};
 use super::relayout::relayout;
 use super::tape::{Instr, Tape};
+use crate::graph::Graph;
 use crate::graph::init::stream;
-use crate::graph::op::{Edge, Op, Phase, Window};
-use crate::graph::{Graph, Node};
-use crate::index::{IdVec, Idx as _, MeshAxis, NodeId, TensorAxis, ValueId};
+use crate::graph::op::{Edge, Op, Phase, Role, Window};
+use crate::index::{BodyId, IdVec, Idx as _, MeshAxis, NodeId, Stage, TensorAxis, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
 use crate::resolve::Layouts;
+use std::collections::BTreeMap;
 
-/// Lowers a graph all of whose layouts are legal; `None` if one is not.
-pub fn lower(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Option<Program> {
-    if layouts.iter().any(Option::is_none) {
+/// A graph with the layouts of its tensors.
+#[derive(Debug, Clone, Copy)]
+pub struct Model<'a> {
+    /// Whole tensors.
+    pub graph: &'a Graph,
+    /// How they are laid out.
+    pub layouts: &'a Layouts,
+}
+
+/// Lowers a graph all of whose layouts are legal; `None` if one is not. Where the last micro-batch
+/// is unlike the others, `last` is the graph of it: the same tensors by name.
+pub fn lower(
+    model: Model<'_>,
+    last: Option<Model<'_>>,
+    mesh: &Mesh,
+    cells: Option<&Cells>,
+) -> Option<Program> {
+    let all = [Some(model), last].into_iter().flatten();
+    if all.flat_map(|m| m.layouts.iter()).any(Option::is_none) {
         return None;
     }
-    let plan = lazy::plan(graph, layouts, mesh);
+    let Model { graph, layouts } = model;
+    let table = Table { stages: cells.map_or(1, Cells::stages), has_last: last.is_some() };
     let program = Program {
         mesh: mesh.clone(),
         dtype: graph.dtype,
@@ -34,27 +53,118 @@ pub fn lower(graph: &Graph, layouts: &Layouts, mesh: &Mesh) -> Option<Program> {
         sources: Vec::new(),
         loss: None,
         micro: graph.micro.clone(),
-        bodies: BodyKind::ALL.into_iter().collect(),
+        cells: cells.cloned(),
+        bodies: table.list(),
         steps: Vec::new(),
-        order: bodies::order(graph.micro.as_ref()),
-        of_node: graph.nodes().iter().map(|_| None).collect(),
+        order: table.order(graph.micro.as_ref(), cells),
+        of_node: IdVec::new(),
+        last_of: BTreeMap::new(),
     };
-    let known = graph.nodes().iter().map(|_| Vec::new()).collect();
-    let bodies = Bodies::of(graph);
-    let made = IdVec::new();
-    let mut lowering = Lowering { graph, layouts, mesh, plan, bodies, program, known, made };
+    let plan = lazy::plan(graph, layouts, mesh, None);
+    let settles = plan.settles.clone();
+    let none = || graph.nodes().iter().map(|_| None).collect();
+    let mut first = Lowering {
+        graph,
+        layouts,
+        mesh,
+        plan,
+        bodies: Bodies::of(graph, cells),
+        table,
+        main: None,
+        elsewhere: None,
+        program,
+        known: graph.nodes().iter().map(|_| Vec::new()).collect(),
+        of_node: none(),
+        raw: none(),
+        made: IdVec::new(),
+    };
     for id in graph.nodes().ids() {
-        lowering.node(id)?;
+        first.node(id)?;
     }
     if let Some(loss) = graph.loss {
-        let value = match lowering.program.of_node[loss] {
+        let value = match first.of_node[loss] {
             Some(value) => value,
-            None => lowering.immediate(loss)?,
+            None => first.immediate(loss)?,
         };
-        lowering.program.loss = Some(value);
+        first.program.loss = Some(value);
     }
-    lowering.program.steps.sort_by_key(|s| s.body);
-    Some(lowering.program)
+    let Lowering { mut program, known, of_node, raw, made, .. } = first;
+    if let Some(last) = last {
+        let seen = Seen { graph, settles, known, of_node: of_node.clone(), raw };
+        program = seen.last(program, made, last, mesh, (table, cells))?;
+    }
+    program.of_node = of_node;
+    program.steps.sort_by_key(|s| s.body);
+    Some(program)
+}
+
+/// What lowering the micro-batches but the last has left.
+struct Seen<'a> {
+    graph: &'a Graph,
+    settles: IdVec<NodeId, bool>,
+    known: IdVec<NodeId, Vec<ValueId>>,
+    of_node: IdVec<NodeId, Option<ValueId>>,
+    raw: IdVec<NodeId, Option<ValueId>>,
+}
+
+impl Seen<'_> {
+    /// Adds what the last micro-batch computes; what does not vary is there already.
+    fn last(
+        self,
+        program: Program,
+        made: IdVec<ValueId, BodyKind>,
+        model: Model<'_>,
+        mesh: &Mesh,
+        (table, cells): (Table, Option<&Cells>),
+    ) -> Option<Program> {
+        let Model { graph, layouts } = model;
+        let main: IdVec<NodeId, Option<NodeId>> =
+            graph.nodes().iter().map(|node| self.graph.find(&node.name)).collect();
+        let settles = main.iter().map(|id| id.is_none_or(|id| self.settles[id])).collect();
+        let bodies = Bodies::of(graph, cells);
+        let shared = |id: NodeId| main[id].filter(|_| !bodies.varies(id));
+        let of = |id: NodeId, table: &IdVec<NodeId, Option<ValueId>>| table[shared(id)?];
+        let mut last = Lowering {
+            graph,
+            layouts,
+            mesh,
+            plan: lazy::plan(graph, layouts, mesh, Some(settles)),
+            known: graph
+                .nodes()
+                .ids()
+                .map(|id| shared(id).map_or_else(Vec::new, |id| self.known[id].clone()))
+                .collect(),
+            of_node: graph.nodes().ids().map(|id| of(id, &self.of_node)).collect(),
+            raw: graph.nodes().ids().map(|id| of(id, &self.raw)).collect(),
+            bodies,
+            table,
+            main: Some(main),
+            elsewhere: None,
+            program,
+            made,
+        };
+        for id in graph.nodes().ids() {
+            if last.bodies.is_of_micro_batch(id) {
+                last.node(id)?;
+            }
+        }
+        // The values of each node for the others, and for the last.
+        let Lowering { mut program, known, main, .. } = last;
+        for (id, main) in main.iter().flat_map(IdVec::entries) {
+            let Some(main) = *main else { continue };
+            for &of_last in &known[id] {
+                let alike = |v: ValueId| {
+                    let (a, b) = (&program.values[v], &program.values[of_last]);
+                    (a.stage, &a.layout) == (b.stage, &b.layout)
+                };
+                let of_others = self.known[main].iter().copied().find(|&v| alike(v));
+                if let Some(others) = of_others.filter(|&v| v != of_last) {
+                    program.last_of.insert(others, of_last);
+                }
+            }
+        }
+        Some(program)
+    }
 }
 
 struct Lowering<'a> {
@@ -63,9 +173,18 @@ struct Lowering<'a> {
     mesh: &'a Mesh,
     plan: Plan,
     bodies: Bodies,
+    table: Table,
+    /// For the last micro-batch, the same nodes in the graph of the others.
+    main: Option<IdVec<NodeId, Option<NodeId>>>,
+    /// The stage for which a node of another stage is computed once more.
+    elsewhere: Option<Stage>,
     program: Program,
-    /// The values that hold a node's tensor, one per layout it was brought into.
+    /// The values that hold a node's tensor, one per stage and layout it was brought into.
     known: IdVec<NodeId, Vec<ValueId>>,
+    /// The value of each node when its own step is done.
+    of_node: IdVec<NodeId, Option<ValueId>>,
+    /// The value that each node's own step makes.
+    raw: IdVec<NodeId, Option<ValueId>>,
     /// The body that makes each value.
     made: IdVec<ValueId, BodyKind>,
 }
@@ -76,6 +195,7 @@ struct Asker {
     node: NodeId,
     phase: Phase,
     body: BodyKind,
+    stage: Stage,
 }
 
 impl Lowering<'_> {
@@ -83,9 +203,7 @@ impl Lowering<'_> {
         let node = self.graph.node(id);
         match &node.op {
             Op::Source(_) => {
-                let layout = self.layouts[id].clone()?;
-                let value = self.value(id, layout, Vec::new(), BodyKind::Begin);
-                self.program.sources.push(value);
+                self.source(id)?;
             }
             Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => {
                 // Written into the code of its users; a value only where the user named it.
@@ -142,14 +260,14 @@ impl Lowering<'_> {
             Op::StopGradient => {
                 let value = self.operand(id, node.inputs[0])?;
                 self.known[id].push(value);
-                self.program.of_node[id] = Some(value);
+                self.of_node[id] = Some(value);
             }
             Op::Assign => {
                 let layout = self.layouts[id].clone()?;
                 let asker = self.asker(id);
-                let target = self.program.of_node[node.inputs[0]]?;
+                let target = self.of_node[node.inputs[0]]?;
                 let new = self.bring(node.inputs[1], &layout, asker)?;
-                self.step(node, id, Work::Assign, vec![target, new], None);
+                self.step(id, Work::Assign, vec![target, new], None);
             }
         }
         Some(())
@@ -221,59 +339,152 @@ impl Lowering<'_> {
             Dimension::new(Name::clone(&dims[axis.index()].name), field.length * parts);
         let shape = Shape::new(dims).ok()?;
         // It is no form of the tensor, so nobody else asks for it.
-        let node = self.program.values[from].node;
-        let varies = self.program.values[from].varies;
-        let to = self.program.values.push(Value { node, name, shape, layout, pending, varies });
+        let Value { node, stage, varies, .. } = self.program.values[from];
+        let to = Value { node, name, shape, layout, pending, stage, varies };
+        let to = self.program.values.push(to);
         self.made.push(self.bodies.of_node(id));
         let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
         let work = Work::Collective(collective);
-        self.step(self.graph.node(id), id, work, vec![from], Some(to));
+        self.step(id, work, vec![from], Some(to));
         Some(to)
     }
 
     /// The value in which `user` reads `input`: still partial where the plan lets it travel.
     fn operand(&mut self, user: NodeId, input: NodeId) -> Option<ValueId> {
-        if let Some(value) = self.program.of_node[input]
+        let stage = self.stage(user);
+        if let Some(value) = self.of_node[input]
             && !self.program.values[value].layout.is_settled()
+            && self.program.values[value].stage == stage
         {
             return Some(value);
         }
         let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
         let asker = self.asker(user);
         // Mostly it is there already, and no layout need be made to see that.
-        let body = self.bodies.of_relayout(input, asker.body);
-        let serves = |v: ValueId| {
-            self.made[v] <= body && splits.wants(&self.program.values[v].layout, shape)
-        };
-        if let Some(&same) = self.known[input].iter().find(|&&v| serves(v)) {
+        let here = Asker { body: self.bodies.of_relayout(input, asker.body), ..asker };
+        if let Some(same) = self.known_as(input, |layout| splits.wants(layout, shape), here) {
             return Some(same);
         }
         let wanted = splits.operand(shape, self.mesh)?;
         self.bring(input, &wanted, asker)
     }
 
-    fn asker(&self, node: NodeId) -> Asker {
-        Asker { node, phase: self.graph.node(node).phase, body: self.bodies.of_node(node) }
+    fn stage(&self, node: NodeId) -> Stage {
+        self.elsewhere.unwrap_or_else(|| self.graph.stage(node))
     }
 
-    /// The node's tensor in a settled layout; adds the collectives that lead there.
+    fn asker(&self, node: NodeId) -> Asker {
+        let phase = self.graph.node(node).phase;
+        Asker { node, phase, body: self.bodies.of_node(node), stage: self.stage(node) }
+    }
+
+    /// The node's tensor in a settled layout where it is asked for; adds the collectives that lead
+    /// there.
     fn bring(&mut self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
         let asker = Asker { body: self.bodies.of_relayout(id, asker.body), ..asker };
-        let values = &self.program.values;
-        let serves = |v: ValueId| values[v].layout == *wanted && self.made[v] <= asker.body;
-        if let Some(&same) = self.known[id].iter().find(|&&v| serves(v)) {
+        if let Some(same) = self.known_as(id, |layout| layout == wanted, asker) {
             return Some(same);
         }
-        let mut at = match self.program.of_node[id] {
-            Some(value) => value,
-            None => self.immediate(id)?,
-        };
+        let mut at = self.at_stage(id, asker)?;
         let shape = self.graph.shape(id).clone();
         let from = self.program.values[at].layout.clone();
         for collective in relayout(&from, wanted, &shape, self.mesh) {
             at = self.collective(id, at, collective, asker)?;
         }
         Some(at)
+    }
+
+    fn known_as(
+        &self,
+        id: NodeId,
+        is_wanted: impl Fn(&TensorLayout) -> bool,
+        asker: Asker,
+    ) -> Option<ValueId> {
+        let serves = |v: &ValueId| {
+            let value = &self.program.values[*v];
+            is_wanted(&value.layout) && value.stage == asker.stage && self.made[*v] <= asker.body
+        };
+        self.known[id].iter().copied().find(serves)
+    }
+
+    /// The node's tensor on the processors of the stage that asks.
+    fn at_stage(&mut self, id: NodeId, asker: Asker) -> Option<ValueId> {
+        if written(&self.graph.node(id).op).is_some() {
+            let before = (self.elsewhere.replace(asker.stage), self.of_node[id]);
+            let value = self.immediate(id);
+            self.elsewhere = before.0;
+            self.of_node[id] = before.1.or(value);
+            return value;
+        }
+        let own = self.of_node[id]?;
+        if self.program.values[own].stage == asker.stage {
+            return Some(own);
+        }
+        let settled = self.layouts[id].clone()?;
+        if let Some(here) = self.known_as(id, |layout| *layout == settled, asker) {
+            return Some(here);
+        }
+        let node = self.graph.node(id);
+        if node.role == Role::Input {
+            // Fed where it is read.
+            let before = self.elsewhere.replace(asker.stage);
+            let value = self.source(id);
+            (self.elsewhere, self.of_node[id]) = (before, Some(own));
+            return value;
+        }
+        if self.bodies.is_fixed(id) {
+            let before = self.elsewhere.replace(asker.stage);
+            self.node(id)?;
+            let here = self.of_node[id];
+            (self.elsewhere, self.of_node[id]) = (before, Some(own));
+            return here;
+        }
+        self.hop(id, own, asker)
+    }
+
+    /// Sends a settled value to the processors of another stage.
+    fn hop(&mut self, id: NodeId, own: ValueId, asker: Asker) -> Option<ValueId> {
+        let Value { stage: from, layout, .. } = self.program.values[own].clone();
+        let sent = if self.bodies.varies(id) { self.made[own] } else { asker.body };
+        let cells = self.program.cells.as_ref()?;
+        let sends = cells.rank(from) != cells.rank(asker.stage);
+        let axes = vec![cells.axis()];
+        let at = Asker { body: sent, ..asker };
+        let message = self.value_at(id, layout.clone(), Vec::new(), at);
+        // On its way it is of use to nobody.
+        self.known[id].pop();
+        self.push(Work::Send, own, message, self.table.id(sent, from, self.main.is_some()), asker);
+        let value = self.value_at(id, layout, Vec::new(), asker);
+        let work = Work::Collective(Collective { kind: CollectiveKind::Hop { from, sends }, axes });
+        self.push(work, message, value, self.body(asker), asker);
+        Some(value)
+    }
+
+    fn push(&mut self, work: Work, from: ValueId, to: ValueId, body: BodyId, asker: Asker) {
+        let (inputs, outputs) = (vec![from], vec![to]);
+        let Asker { node, phase, .. } = asker;
+        let (node, span) = (self.main_node(node), self.graph.node(node).span);
+        self.program.steps.push(Step { work, inputs, outputs, phase, body, node, span });
+    }
+
+    fn body(&self, asker: Asker) -> BodyId {
+        self.table.id(asker.body, asker.stage, self.main.is_some())
+    }
+
+    /// The node in the graph that the Program speaks of.
+    fn main_node(&self, id: NodeId) -> NodeId {
+        match &self.main {
+            None => id,
+            Some(main) => main[id].unwrap_or(NodeId::new(0)),
+        }
+    }
+
+    fn source(&mut self, id: NodeId) -> Option<ValueId> {
+        let asker = Asker { body: BodyKind::Begin, ..self.asker(id) };
+        let value = self.value_at(id, self.layouts[id].clone()?, Vec::new(), asker);
+        self.of_node[id] = Some(value);
+        self.program.sources.push(value);
+        Some(value)
     }
 
     fn collective(
@@ -286,16 +497,8 @@ impl Lowering<'_> {
         let before = &self.program.values[from];
         let layout = collective.retype(&before.layout, &before.shape, self.mesh).ok()?;
         let pending = if layout.is_settled() { Vec::new() } else { before.pending.clone() };
-        let to = self.value(id, layout, pending, asker.body);
-        self.program.steps.push(Step {
-            work: Work::Collective(collective),
-            inputs: vec![from],
-            outputs: vec![to],
-            phase: asker.phase,
-            body: bodies::id(asker.body),
-            node: asker.node,
-            span: self.graph.node(asker.node).span,
-        });
+        let to = self.value_at(id, layout, pending, asker);
+        self.push(Work::Collective(collective), from, to, self.body(asker), asker);
         Some(to)
     }
 
@@ -315,71 +518,76 @@ impl Lowering<'_> {
             pending.clear();
         }
         let node = self.graph.node(id);
-        let value = self.value(id, raw.layout, pending, self.bodies.of_result(id));
-        self.step(node, id, work, inputs, Some(value));
-        self.program.of_node[id] = Some(value);
+        let result = Asker { body: self.bodies.of_result(id), ..self.asker(id) };
+        // The last micro-batch adds to what the others accumulate in.
+        if let (Op::Accumulate, Some(_), Some(value)) = (&node.op, &self.main, self.raw[id]) {
+            self.step(id, work, inputs, Some(value));
+            return;
+        }
+        let value = self.value_at(id, raw.layout, pending, result);
+        self.step(id, work, inputs, Some(value));
+        self.of_node[id] = Some(value);
+        self.raw[id] = Some(value);
         if is_partial && !self.plan.settles[id] {
             return;
         }
-        if let Some(wanted) = self.layouts[id].clone() {
-            let asker = Asker { body: self.bodies.of_result(id), ..self.asker(id) };
-            if let Some(settled) = self.bring(id, &wanted, asker) {
-                self.program.of_node[id] = Some(settled);
-            }
+        if let Some(wanted) = self.layouts[id].clone()
+            && let Some(settled) = self.bring(id, &wanted, result)
+        {
+            self.of_node[id] = Some(settled);
         }
     }
 
     /// A value for a constant or the step number.
     fn immediate(&mut self, id: NodeId) -> Option<ValueId> {
-        if let Some(&value) = self.known[id].first() {
+        let asker = self.asker(id);
+        let layout = self.layouts[id].clone()?;
+        if let Some(value) = self.known_as(id, |known| *known == layout, asker) {
             return Some(value);
         }
         let node = self.graph.node(id);
         let mut tape = Tape::new();
         tape.push(written(&node.op)?);
-        let layout = self.layouts[id].clone()?;
-        let value = self.value(id, layout, Vec::new(), self.bodies.of_node(id));
-        self.step(node, id, Work::Tape(tape), Vec::new(), Some(value));
-        self.program.of_node[id] = Some(value);
+        let value = self.value_at(id, layout, Vec::new(), asker);
+        self.step(id, Work::Tape(tape), Vec::new(), Some(value));
+        self.of_node[id] = Some(value);
         Some(value)
     }
 
-    fn value(
+    /// A value made where the asker says.
+    fn value_at(
         &mut self,
         id: NodeId,
         layout: TensorLayout,
         pending: Vec<Name>,
-        made: BodyKind,
+        asker: Asker,
     ) -> ValueId {
         let node = self.graph.node(id);
+        let varies = match (self.bodies.varies(id), &self.main) {
+            (false, _) => Varies::No,
+            (true, None) => Varies::Each,
+            (true, Some(_)) => Varies::Last,
+        };
         let value = self.program.values.push(Value {
-            node: id,
+            node: self.main_node(id),
             name: Name::clone(&node.name),
             shape: node.shape.clone(),
             layout,
             pending,
-            varies: self.bodies.varies(id),
+            stage: asker.stage,
+            varies,
         });
-        self.made.push(made);
+        self.made.push(asker.body);
         self.known[id].push(value);
-        if self.program.of_node[id].is_none() {
-            self.program.of_node[id] = Some(value);
-        }
         value
     }
 
-    fn step(
-        &mut self,
-        node: &Node,
-        id: NodeId,
-        work: Work,
-        inputs: Vec<ValueId>,
-        output: Option<ValueId>,
-    ) {
-        let Node { phase, span, .. } = *node;
-        let outputs = output.into_iter().collect();
-        let body = bodies::id(self.bodies.of_node(id));
-        self.program.steps.push(Step { work, inputs, outputs, phase, body, node: id, span });
+    /// The step of a node.
+    fn step(&mut self, id: NodeId, work: Work, inputs: Vec<ValueId>, output: Option<ValueId>) {
+        let asker = self.asker(id);
+        let (node, span) = (self.main_node(id), self.graph.node(id).span);
+        let (outputs, phase, body) = (output.into_iter().collect(), asker.phase, self.body(asker));
+        self.program.steps.push(Step { work, inputs, outputs, phase, body, node, span });
     }
 }
 

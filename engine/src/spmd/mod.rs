@@ -5,6 +5,7 @@ pub mod field;
 pub mod collective;
 pub mod relayout;
 pub mod reshape;
+pub mod cells;
 pub mod program;
 pub mod flow;
 pub mod bodies;

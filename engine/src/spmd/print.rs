@@ -7,7 +7,7 @@
 //! ```
 
 use super::explain;
-use super::program::{Program, Step, Work};
+use super::program::{Body, BodyKind, Program, Step, Work};
 use super::tape::{Instr, Tape};
 use crate::graph::Graph;
 use crate::graph::op::Noise;
@@ -25,15 +25,31 @@ pub fn listing(program: &Program, graph: &Graph, rules: &LayoutRules) -> String 
         }
         if part != Some((step.body, step.phase)) {
             part = Some((step.body, step.phase));
-            let times = match program.repeats(step.body) {
-                true => format!(" of each of {} micro-batches", program.micro_batches()),
-                false => String::new(),
-            };
-            lines.push(format!("# {}{times}", step.phase.name()));
+            lines.push(format!("# {}{}", step.phase.name(), times(program, step)));
         }
         lines.push(line(program, graph, rules, step));
     }
     lines.join("\n") + "\n"
+}
+
+/// For which stage and which micro-batches a step is run.
+fn times(program: &Program, step: &Step) -> String {
+    if !program.repeats(step.body) {
+        return String::new();
+    }
+    let Body { kind, stage, is_last } = program.bodies[step.body];
+    let part = match kind {
+        BodyKind::Recompute => ", computed again",
+        BodyKind::WeightGradient => ", weights",
+        BodyKind::Begin | BodyKind::Forward | BodyKind::Backward | BodyKind::End => "",
+    };
+    let of = if program.cells.is_some() { format!(" at stage {}", stage.0) } else { String::new() };
+    let count = program.micro_batches();
+    match (is_last, program.bodies.iter().any(|b| b.is_last)) {
+        (true, _) => format!("{part}{of}, the last micro-batch"),
+        (false, true) => format!("{part}{of}, each of the first {} micro-batches", count - 1),
+        (false, false) => format!("{part}{of}, each of {count} micro-batches"),
+    }
 }
 
 fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> String {
@@ -58,6 +74,7 @@ fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> S
             format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))
         }
         Work::Accumulate => format!("accumulate {}", inputs.join(" ")),
+        Work::Send => format!("send {}", inputs.join(" ")),
         Work::Assign => return format!("{} ← {}", inputs[0], inputs[1]),
         Work::Free => return format!("free {}", inputs[0]),
     };

@@ -8,19 +8,25 @@
 //! which micro-batch. Without micro-batches that is every body once:
 //!
 //! ```text
-//! forward · backward · end                                          one batch
-//! begin · forward 0 · backward 0 · forward 1 · backward 1 · … · end   micro-batches 0, 1, …
+//! forward · backward · end                                            one batch
+//! begin · forward 0 · backward 0 · forward 1 · backward 1 · … · end     micro-batches 0, 1, …
+//! begin · F(stage 0) 0 · F(1) 0 · F(0) 1 · B(1) 0 · F(1) 1 · … · end    a pipeline
 //! ```
+//!
+//! A stage of a pipeline runs on the processors of one cell, those with its coordinate along the
+//! pipeline's mesh dimension; its values exist only there.
 
+use super::cells::Cells;
 use super::collective::Collective;
 use super::tape::Tape;
 use crate::diag::Span;
 use crate::graph::micro::MicroBatches;
 use crate::graph::op::{Dtype, Edge, Phase, Reduction, Running};
-use crate::index::{BodyId, IdVec, Idx as _, NodeId, Pnum, TensorAxis, ValueId};
+use crate::index::{BodyId, IdVec, Idx as _, NodeId, Pnum, Stage, TensorAxis, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A tensor in one layout.
@@ -36,8 +42,21 @@ pub struct Value {
     pub layout: TensorLayout,
     /// The split dimensions whose sum (maximum, minimum) is still pending, for explanations.
     pub pending: Vec<Name>,
+    /// The stage whose processors hold it.
+    pub stage: Stage,
     /// Whether it is another in each micro-batch.
-    pub varies: bool,
+    pub varies: Varies,
+}
+
+/// Of how many micro-batches a value exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Varies {
+    /// There is one for all of them.
+    No,
+    /// One for each (but the last, if that is unlike the others).
+    Each,
+    /// One for the last, which has fewer rows or is computed in another way.
+    Last,
 }
 
 /// What a step does.
@@ -71,6 +90,8 @@ pub enum Work {
     Assign,
     /// The input added to what the output holds of earlier micro-batches; the first makes it.
     Accumulate,
+    /// The input's slices are on their way to the processors of another stage.
+    Send,
     /// The input is not needed any more.
     Free,
 }
@@ -119,30 +140,37 @@ pub enum BodyKind {
     Begin,
     /// From the inputs of a micro-batch to its loss.
     Forward,
-    /// From its loss to its part of the gradients.
+    /// What was let go of the forward pass, computed again.
+    Recompute,
+    /// From its loss to its part of the gradients; where weight gradients stand apart, to those of
+    /// what other stages sent.
     Backward,
+    /// The gradients of the weights, for which nobody waits before the end.
+    WeightGradient,
     /// What follows from all micro-batches: gradients settle, the update.
     End,
 }
 
 impl BodyKind {
-    /// All of them, in the order in which they are run for one micro-batch.
-    pub const ALL: [Self; 4] = [Self::Begin, Self::Forward, Self::Backward, Self::End];
-
-    /// `begin`, `forward`, `backward` or `end`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Begin => "begin",
-            Self::Forward => "forward",
-            Self::Backward => "backward",
-            Self::End => "end",
-        }
-    }
+    /// Those that are run for each micro-batch, in that order.
+    pub const OF_MICRO_BATCH: [Self; 4] =
+        [Self::Forward, Self::Recompute, Self::Backward, Self::WeightGradient];
 
     /// Whether it is run for each micro-batch.
     pub const fn varies(self) -> bool {
-        matches!(self, Self::Forward | Self::Backward)
+        !matches!(self, Self::Begin | Self::End)
     }
+}
+
+/// A list of steps that is run as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Body {
+    /// What it is for.
+    pub kind: BodyKind,
+    /// The stage it belongs to; what is run once is one body for all stages.
+    pub stage: Stage,
+    /// Whether it is run for the last micro-batch, in the place of that for the others.
+    pub is_last: bool,
 }
 
 /// One run of a body.
@@ -181,8 +209,10 @@ pub struct Program {
     pub loss: Option<ValueId>,
     /// How the batch is taken in parts, if it is.
     pub micro: Option<MicroBatches>,
-    /// What each body is for.
-    pub bodies: IdVec<BodyId, BodyKind>,
+    /// How the stages of a pipeline lie on the mesh, if there is one.
+    pub cells: Option<Cells>,
+    /// All bodies.
+    pub bodies: IdVec<BodyId, Body>,
     /// The steps of all bodies, one body after the other.
     pub steps: Vec<Step>,
     /// Which body is run when.
@@ -190,6 +220,8 @@ pub struct Program {
     /// The value that holds each node's tensor when its own step is done (settled if it settles at
     /// all); nothing for constants.
     pub of_node: IdVec<NodeId, Option<ValueId>>,
+    /// Where the last micro-batch is unlike the others: its value for theirs.
+    pub last_of: BTreeMap<ValueId, ValueId>,
 }
 
 impl Program {
@@ -201,7 +233,7 @@ impl Program {
 
     /// Whether a body is run for each of several micro-batches.
     pub fn repeats(&self, body: BodyId) -> bool {
-        self.micro.is_some() && self.bodies[body].varies()
+        self.micro.is_some() && self.bodies[body].kind.varies()
     }
 
     /// How many micro-batches a step takes.
@@ -209,15 +241,69 @@ impl Program {
         self.micro.as_ref().map_or(1, MicroBatches::count)
     }
 
-    /// How many of a value there are: one for each micro-batch if it varies.
-    pub fn instances(&self, value: ValueId) -> u64 {
-        if self.values[value].varies { self.micro_batches() } else { 1 }
+    /// The micro-batches of which a value exists; 0 stands for all of them.
+    pub fn instances(&self, value: ValueId) -> Range<u64> {
+        let count = self.micro_batches();
+        match self.values[value].varies {
+            Varies::No => 0..1,
+            Varies::Each => 0..count - u64::from(self.bodies.iter().any(|b| b.is_last)),
+            Varies::Last => count - 1..count,
+        }
+    }
+
+    /// Whether a value has a part of the batch's rows, so that those of all micro-batches together
+    /// are the whole tensor.
+    pub fn has_rows(&self, value: ValueId) -> bool {
+        let v = &self.values[value];
+        self.micro.as_ref().is_none_or(|m| v.varies == Varies::No || v.shape.has(&m.dim))
+    }
+
+    /// Which of a value's instances belongs to a micro-batch.
+    pub fn instance(&self, value: ValueId, micro: u64) -> usize {
+        match self.values[value].varies {
+            Varies::No | Varies::Last => 0,
+            Varies::Each => micro as usize,
+        }
+    }
+
+    /// A value for each micro-batch: itself, or that of the last one in its place.
+    pub fn each(&self, value: ValueId) -> impl Iterator<Item = (ValueId, u64)> {
+        let own = self.instances(value).map(move |micro| (value, micro));
+        let last = self.last_of.get(&value).copied();
+        let last = last.into_iter().flat_map(|v| self.instances(v).map(move |micro| (v, micro)));
+        own.chain(last)
+    }
+
+    /// The processors of a stage.
+    pub fn pnums(&self, stage: Stage) -> impl Iterator<Item = Pnum> {
+        let cell = self.cells.as_ref().map(|cells| (cells.axis(), cells.rank(stage)));
+        let is_of =
+            move |p: &Pnum| cell.is_none_or(|(axis, rank)| self.mesh.coord(*p, axis) == rank);
+        self.mesh.pnums().filter(is_of)
+    }
+
+    /// The place of a stage's processors along the pipeline.
+    pub fn rank(&self, stage: Stage) -> usize {
+        self.cells.as_ref().map_or(0, |cells| cells.rank(stage) as usize)
+    }
+
+    /// How many places a pipeline has; 1 without one.
+    pub fn ranks(&self) -> usize {
+        self.cells.as_ref().map_or(1, |cells| self.mesh.size(cells.axis()) as usize)
+    }
+
+    /// The stage whose processors do a step.
+    pub fn stage(&self, step: &Step) -> Stage {
+        let sends = step.work == Work::Send;
+        let value =
+            if sends { None } else { step.output() }.or_else(|| step.inputs.first().copied());
+        value.map_or(Stage(0), |v| self.values[v].stage)
     }
 
     /// The shape of the tensor for all micro-batches together.
     pub fn whole_shape(&self, value: ValueId) -> Shape {
         let v = &self.values[value];
-        match self.micro.as_ref().filter(|_| v.varies) {
+        match self.micro.as_ref().filter(|_| v.varies != Varies::No) {
             Some(micro) => micro.whole_shape(&v.shape),
             None => v.shape.clone(),
         }
@@ -227,7 +313,7 @@ impl Program {
     pub fn slice_begin(&self, value: ValueId, pnum: Pnum, micro: u64) -> Vec<u64> {
         let v = &self.values[value];
         let mut begin = v.layout.slice_begin(&v.shape, &self.mesh, pnum);
-        if let Some(batches) = self.micro.as_ref().filter(|_| v.varies)
+        if let Some(batches) = self.micro.as_ref().filter(|_| v.varies != Varies::No)
             && let Some(axis) = v.shape.axis(&batches.dim)
         {
             begin[axis.index()] += micro * batches.size;
@@ -235,10 +321,15 @@ impl Program {
         begin
     }
 
-    /// Bytes of one processor's slices of all sources.
-    pub fn source_bytes(&self) -> u64 {
-        let bytes = |&s: &ValueId| self.slice_bytes(s).saturating_mul(self.instances(s));
-        self.sources.iter().map(bytes).fold(0, u64::saturating_add)
+    /// Bytes of one processor's slices of all sources, for each place along the pipeline.
+    pub fn source_bytes(&self) -> Vec<u64> {
+        let mut bytes = vec![0_u64; self.ranks()];
+        for &source in &self.sources {
+            let Range { start, end } = self.instances(source);
+            let held = &mut bytes[self.rank(self.values[source].stage)];
+            *held = held.saturating_add(self.slice_bytes(source).saturating_mul(end - start));
+        }
+        bytes
     }
 
     /// Sizes of one processor's slice of a value.
@@ -292,6 +383,7 @@ impl Program {
             | Work::Gather(_)
             | Work::Collective(_)
             | Work::Assign
+            | Work::Send
             | Work::Free => 0,
         }
     }

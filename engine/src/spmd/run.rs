@@ -70,7 +70,8 @@ fn body<M: MeshImpl>(
             | Work::Scatter(_)
             | Work::TopK(_)
             | Work::Cumsum(..)
-            | Work::Accumulate => {
+            | Work::Accumulate
+            | Work::Send => {
                 mesh.compute(index, step)?;
             }
             Work::Collective(collective) => mesh.collective(index, step, collective)?,

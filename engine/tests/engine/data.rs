@@ -1,6 +1,7 @@
 //! Data: what goes with a study, what it is told to change, how well it is learnt.
 
-use meshwork_engine::data::{Table, Target};
+use meshwork_engine::data::Data;
+use meshwork_engine::data::table::{Table, Target};
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::{Session, bytes_needed};
@@ -9,7 +10,7 @@ use meshwork_engine::study::Study;
 
 /// Points whose class is the half in which their first number lies, and a third class that is
 /// far away.
-fn classes(rows: usize, names: usize) -> Table {
+fn table(rows: usize, names: usize) -> Table {
     let row = |i: usize| {
         let class = i % names;
         let x = (i as f64 * 0.37).sin() * 0.1;
@@ -23,8 +24,12 @@ fn classes(rows: usize, names: usize) -> Table {
     }
 }
 
-fn numbers(rows: usize) -> Table {
-    Table { target: Target::Number, ..classes(rows, 3) }
+fn classes(rows: usize, names: usize) -> Data {
+    Data::Table(table(rows, names))
+}
+
+fn numbers(rows: usize) -> Data {
+    Data::Table(Table { target: Target::Number, ..table(rows, 3) })
 }
 
 const LABELS: &str = "\
@@ -38,7 +43,7 @@ loss = LOSS
 train optimizer:adam rate:0.1 steps:60 data:points
 ";
 
-fn accuracy(loss: &str, table: &Table) -> Option<f64> {
+fn accuracy(loss: &str, table: &Data) -> Option<f64> {
     let study = Study::new(&LABELS.replace("LOSS", loss));
     assert!(!study.has_errors(), "{:?}", study.diagnostics());
     let mut session = Session::new(&study, Some(table), Alone).unwrap();
@@ -99,7 +104,7 @@ fn a_class_as_a_single_number_is_neither_right_nor_near() {
     assert_eq!((seen.accuracy, seen.error), (None, None));
 }
 
-fn misfit(text: &str, table: &Table) -> Diagnostic {
+fn misfit(text: &str, table: &Data) -> Diagnostic {
     let study = Study::new(text);
     assert!(!study.has_errors(), "{:?}", study.diagnostics());
     bytes_needed(&study, Some(table), &[]).unwrap_err()

@@ -13,6 +13,8 @@ mod driver;
 
 mod attention;
 mod data;
+mod text;
+mod bleu;
 mod equality;
 mod experts;
 mod golden;
@@ -23,6 +25,7 @@ mod meshtf;
 mod micro;
 mod models;
 mod optimizers;
+mod pipelines;
 mod schedules;
 mod states;
 mod transformer;

@@ -119,7 +119,7 @@ pub(crate) fn elements(study: &Study) -> BTreeMap<&'static str, u64> {
             CollectiveKind::Receive(..) => {
                 ("shift", (collective.sent_bytes_per_processor * processors as f64) as u64 / 4)
             }
-            CollectiveKind::Allsplit(_) => continue,
+            CollectiveKind::Allsplit(_) | CollectiveKind::Hop { .. } => continue,
         };
         *sums.entry(kind).or_insert(0) += elements;
     }

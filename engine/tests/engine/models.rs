@@ -32,7 +32,10 @@ fn curve(study: &Study) -> Vec<f64> {
 fn same_everywhere(model: &str, layouts: &[&str]) {
     let alone = curve(&study(&text("", model)));
     assert!(alone.iter().all(|l| l.is_finite()), "{model}: {alone:?}");
-    assert!(alone[STEPS - 1] < alone[0], "{model} does not learn: {alone:?}");
+    // Of few masked tokens each step, single losses say little.
+    let (first, last) = alone.split_at(STEPS / 2);
+    let learns = last.iter().sum::<f64>() < first.iter().sum::<f64>();
+    assert!(learns, "{model} does not learn: {alone:?}");
     for layout in layouts {
         let split = curve(&study(&text(layout, model)));
         for (step, (a, b)) in split.iter().zip(&alone).enumerate() {

@@ -4,14 +4,18 @@ use crate::format;
 use crate::state::Studio;
 use leptos::prelude::*;
 use meshwork_engine::cost::tally::Totals;
+use web_sys::Element;
 
 /// The costs.
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.shown.with(|s| s.study.totals().map(Fact::of)));
     let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
+    // nobody pays for formulas that are folded away
+    let are_open = RwSignal::new(false);
     let formulas = Memo::new(move |_| {
-        studio.shown.with(|s| s.study.formulas()).map(|f| {
+        let formulas = are_open.get().then(|| studio.shown.with(|s| s.study.formulas()));
+        formulas.flatten().map(|f| {
             [
                 ("computation", f.computation.to_string()),
                 ("communication", f.communication.to_string()),
@@ -40,8 +44,11 @@ pub fn Costs(studio: Studio) -> impl IntoView {
                         .collect_view()}
                 </dl>
             </Show>
-            <Show when=move || formulas.with(Option::is_some)>
-                <details class="formulas">
+            <Show when=move || totals.with(Option::is_some)>
+                <details
+                    class="formulas"
+                    on:toggle=move |ev| are_open.set(event_target::<Element>(&ev).has_attribute("open"))
+                >
                     <summary>"As formulas"</summary>
                     <dl>
                         {move || formulas.get().map(|f| f.into_iter().map(|(name, formula)| view! {

@@ -3,7 +3,7 @@
 //! The textarea is as large as the copy, so nothing has to be scrolled in step. The Tab key moves
 //! the focus on, as everywhere.
 
-use crate::highlight::{self, Line};
+use crate::highlight::{self, Line, Word};
 use crate::icons::{Icon, icon};
 use crate::state::Studio;
 use leptos::html::Textarea;
@@ -77,11 +77,11 @@ pub fn Editor(studio: Studio) -> impl IntoView {
 /// The line at one place.
 fn ink(lines: Memo<Vec<Line>>, i: usize) -> impl IntoView {
     let line = Memo::new(move |_| lines.with(|l| l.get(i).cloned().unwrap_or_default()));
+    let word = |w: &Word| view! { <span class=w.class.clone()>{w.text.clone()}</span> };
     view! {
-        <div
-            class=move || line.with(Line::class)
-            inner_html=move || line.with(|l| l.html.clone())
-        ></div>
+        <div class=move || line.with(Line::class)>
+            {move || line.with(|l| l.words.iter().map(word).collect_view())}
+        </div>
     }
 }
 

@@ -1,13 +1,15 @@
 //! The picture of the mesh, and what the picked processor holds.
 
+use crate::format;
+use crate::picture::{Drawn, Picture};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, table};
-use crate::{draw, format};
 use leptos::prelude::*;
 use meshwork_engine::index::Pnum;
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::picture;
 use meshwork_engine::study::{Study, TensorInfo};
+use std::sync::Arc;
 use web_sys::KeyboardEvent;
 
 /// The name under which the view state keeps the mesh's table twin; no tensor can have it.
@@ -25,16 +27,15 @@ pub fn Processors(studio: Studio) -> impl IntoView {
             }
         });
     };
+    let drawn: Memo<Drawn> =
+        Memo::new(move |_| mesh.with(|m| Some(Arc::new(picture::mesh::scene(m)))));
+    let processors = Memo::new(move |_| mesh.with(Mesh::processors));
     let picture = move || {
-        mesh.with(|m| {
-            let scene = picture::mesh::scene(m);
-            if is_table.get() {
-                table(&scene.table).into_any()
-            } else {
-                let svg = draw::svg(&scene, m.processors());
-                view! { <div class="picture" inner_html=svg></div> }.into_any()
-            }
-        })
+        if is_table.get() {
+            (move || drawn.get().map(|s| table(&s.table))).into_any()
+        } else {
+            view! { <Picture scene=drawn processors=processors /> }.into_any()
+        }
     };
     let on_key = move |ev: KeyboardEvent| {
         let picked = studio.view.with_untracked(|v| v.picked);

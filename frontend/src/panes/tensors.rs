@@ -3,10 +3,11 @@
 //! A card stays as long as its tensor is there; its picture is drawn anew only when its tensor,
 //! layout or mesh changes, and a moment later where nobody sees it.
 
+use crate::picture::{Drawn, Picture};
 use crate::sight::{Sight, follow};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
-use crate::{draw, format, what_if};
+use crate::{format, what_if};
 use leptos::html::Article;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::Mesh;
@@ -42,10 +43,6 @@ impl Card {
         let t = &self.tensor;
         let layout = t.layout.as_ref()?;
         Some(picture::tensor::scene(&t.name, &t.shape, layout, &t.partial, &self.mesh))
-    }
-
-    fn svg(&self) -> Option<String> {
-        Some(draw::svg(&self.scene()?, self.mesh.processors()))
     }
 
     fn name(&self) -> String {
@@ -178,7 +175,7 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
     let latest = Memo::new(move |_| {
         cards.with(|all| all.iter().find(|c| id.with_value(|n| *c.tensor.name == **n)).cloned())
     });
-    let card = follow(latest, sight.watch(element, element_id.clone()));
+    let card = follow(latest, sight, sight.watch(element, element_id.clone()));
     let is_table = studio.watch(move |v| id.with_value(|n| v.tables.contains(n)));
     let is_marked = studio.watch(move |v| id.with_value(|n| v.tensors.contains(n)));
     let toggle = move |()| {
@@ -196,7 +193,10 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
         (true, true) => Body::Table,
         (false, _) => Body::Reason,
     });
-    let svg = move || card.with(|c| c.as_ref().and_then(Card::svg).unwrap_or_default());
+    let drawn: Memo<Drawn> =
+        Memo::new(move |_| card.with(|c| c.as_ref().and_then(Card::scene)).map(Arc::new));
+    let processors =
+        Memo::new(move |_| card.with(|c| c.as_ref().map_or(0, |c| c.mesh.processors())));
     let part = move |of: fn(&Card) -> String| {
         move || card.with(|c| c.as_ref().map(of).unwrap_or_default())
     };
@@ -218,12 +218,12 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
             </header>
             {move || match body.get() {
                 Body::Picture => view! {
-                    <div class="card-body"><div class="picture" inner_html=svg></div></div>
+                    <div class="card-body"><Picture scene=drawn processors=processors /></div>
                 }
                 .into_any(),
                 Body::Table => view! {
                     <div class="card-body">
-                        {move || card.with(|c| c.as_ref().and_then(Card::scene)).map(|s| table(&s.table))}
+                        {move || drawn.get().map(|s| table(&s.table))}
                     </div>
                 }
                 .into_any(),

@@ -39,6 +39,25 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
 #[derive(Debug)]
 pub struct StudyBody<T>(pub T);
 
+/// A body that holds JSON.
+#[derive(Debug)]
+pub struct JsonBody<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if let Kind::Text = Kind::of(request.headers())? {
+            let detail = "Text is not read here; send application/json.";
+            return Err(Problem::MediaType(detail.to_owned()));
+        }
+        let bytes = Bytes::from_request(request, state).await?;
+        let body = serde_json::from_slice(&bytes);
+        body.map(Self)
+            .map_err(|e| Problem::BadRequest(format!("The body is not the JSON expected: {e}")))
+    }
+}
+
 /// What a study's body becomes.
 pub trait FromText: DeserializeOwned {
     /// From the text alone.

@@ -1,9 +1,9 @@
 //! `/runs`: what trains on the server.
 
-use super::extract::{Ask, At, StudyBody};
+use super::extract::{Ask, At, JsonBody, StudyBody};
 use crate::convert;
 use crate::jobs::prepare::{NotReady, Source, Wishes, prepare};
-use crate::jobs::train;
+use crate::jobs::{sample, train};
 use crate::problem::Problem;
 use crate::state::State;
 use crate::store::runs::NewRun;
@@ -11,7 +11,8 @@ use axum::Json;
 use axum::extract;
 use axum::http::{HeaderName, StatusCode, header};
 use meshwork_engine::diag::Diagnostic;
-use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState};
+use meshwork_engine::study::Study;
+use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState, Sample, SampleRequest};
 use serde::Deserialize;
 
 /// The most steps of one run.
@@ -65,7 +66,7 @@ fn add(state: &State, request: &RunRequest) -> Result<Run, Problem> {
     }
     let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
     let run = state.store().add_run(&NewRun {
-        data: ready.table.as_ref().map(crate::data::catalog::Found::pinned),
+        data: ready.data.as_ref().map(crate::data::catalog::Found::pinned),
         text,
         steps,
         threads,
@@ -127,7 +128,43 @@ pub async fn cancel(
     state.window().call(cancel).await.map(Json)
 }
 
-/// Removes a run that is over, with its events.
+/// Lets a run that is done write: what follows a prompt, or its translation. The same request has
+/// the same answer.
+#[utoipa::path(post, path = "/runs/{id}/sample", tag = "runs", operation_id = "sample_run", params(("id" = String, Path)),
+    request_body = SampleRequest,
+    responses((status = 200, body = Sample),
+        (status = 404, body = api::Problem, content_type = "application/problem+json"),
+        (status = 409, body = api::Problem, content_type = "application/problem+json",
+            description = "The run is not done, or is not of a model of text"),
+        (status = 422, body = api::Problem, content_type = "application/problem+json")))]
+pub async fn sample(
+    extract::State(state): extract::State<State>,
+    At(id): At<String>,
+    JsonBody(request): JsonBody<SampleRequest>,
+) -> Result<Json<Sample>, Problem> {
+    let app = state.clone();
+    let write = move || {
+        let run = find(&app, &id)?;
+        if run.state != RunState::Done {
+            let detail =
+                format!("The run is {}; only a run that is done writes.", run.state.name());
+            return Err(Problem::Conflict(detail));
+        }
+        let wish = sample::wish(&request).map_err(Problem::BadRequest)?;
+        let Some(parameters) = app.store().parameters(&id)? else {
+            let detail = "Of this run no parameters are kept: its study is no model of text, or it \
+                          ran before they were. Run a study of text again to sample it.";
+            return Err(Problem::Conflict(detail.to_owned()));
+        };
+        let study = Study::new(&run.text);
+        let text = sample::write(&study, parameters, &request.prompt, &wish)
+            .map_err(|d| Problem::BadStudy(convert::diagnostics(&run.text, &[d])))?;
+        Ok(Sample { text })
+    };
+    state.desk().call(write).await.map(Json)
+}
+
+/// Removes a run that is over, with its events and parameters.
 #[utoipa::path(delete, path = "/runs/{id}", tag = "runs", operation_id = "remove_run", params(("id" = String, Path)),
     responses((status = 204),
         (status = 404, body = api::Problem, content_type = "application/problem+json"),

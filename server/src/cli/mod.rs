@@ -6,6 +6,7 @@ mod plain;
 mod report;
 mod table;
 mod plan;
+mod printer;
 mod run;
 mod draw;
 mod fmt;

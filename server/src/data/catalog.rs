@@ -1,17 +1,17 @@
-//! Finds the table a study names: among those that ship, then among the uploaded ones.
+//! Finds the data a study names: in what ships, then in what was uploaded.
 
 use super::hash::MIN_PIN;
 use super::name::{TEACHER, TableRef};
-use super::{Table, shipped};
+use super::{Data, shipped};
 use crate::store::{Store, StoreError};
 use meshwork_engine::diag::nearest;
 use std::borrow::Cow;
 
-/// A table at hand.
+/// Data at hand.
 #[derive(Debug)]
 pub struct Found {
-    /// The table.
-    pub table: Cow<'static, Table>,
+    /// The data.
+    pub data: Cow<'static, Data>,
     /// Its content hash.
     pub hash: String,
 }
@@ -19,11 +19,11 @@ pub struct Found {
 impl Found {
     /// `NAME@HASH`: this content for ever.
     pub fn pinned(&self) -> String {
-        format!("{}@{}", self.table.name, self.hash)
+        format!("{}@{}", self.data.name(), self.hash)
     }
 }
 
-/// Why there is no such table.
+/// Why there is no such data.
 #[derive(Debug)]
 pub enum Missing {
     /// The user's mistake: what is wrong, and how to mend it (with the name to write instead, if
@@ -51,11 +51,11 @@ pub fn is_teacher(name: &str) -> bool {
     name == TEACHER
 }
 
-/// The table that `NAME` or `NAME@HASH` names. Without a store only those that ship are at hand.
+/// The data that `NAME` or `NAME@HASH` names. Without a store only what ships is at hand.
 pub fn find(name: &str, store: Option<&Store>) -> Result<Found, Missing> {
     let wanted = TableRef::read(name).map_err(|message| Missing::Unknown {
         message,
-        hint: "Leave out `@` and what follows it to take the newest table of that name.".to_owned(),
+        hint: "Leave out `@` and what follows it to take the newest data of that name.".to_owned(),
         instead: name.split_once('@').map(|(name, _)| name.to_owned()),
     })?;
     if is_teacher(&wanted.name) {
@@ -66,21 +66,22 @@ pub fn find(name: &str, store: Option<&Store>) -> Result<Found, Missing> {
         });
     }
     let pin = wanted.pin.as_deref().unwrap_or("");
-    if let Some(table) = shipped::find(&wanted.name) {
-        if table.hash.starts_with(pin) {
-            return Ok(Found { table: Cow::Borrowed(&table.table), hash: table.hash.clone() });
+    if let Some(ours) = shipped::find(&wanted.name) {
+        if ours.hash.starts_with(pin) {
+            return Ok(Found { data: Cow::Borrowed(&ours.data), hash: ours.hash.clone() });
         }
-        return Err(other_content(&wanted.name, pin, &table.hash));
+        return Err(other_content(&wanted.name, pin, &ours.hash));
     }
     let Some(store) = store else { return Err(unknown(&wanted.name, &[])) };
-    if let Some((table, hash)) = store.table(&wanted.name, pin)? {
-        return Ok(Found { table: Cow::Owned(table), hash });
+    if let Some((data, hash)) = store.data(&wanted.name, pin)? {
+        return Ok(Found { data: Cow::Owned(data), hash });
     }
-    match store.table(&wanted.name, "")? {
+    match store.data(&wanted.name, "")? {
         Some((_, hash)) => Err(other_content(&wanted.name, pin, &hash)),
         None => {
-            let uploaded: Vec<String> = store.tables()?.into_iter().map(|t| t.name).collect();
-            Err(unknown(&wanted.name, &uploaded))
+            let tables = store.tables()?.into_iter().map(|t| t.name);
+            let texts = store.texts()?.into_iter().map(|t| t.name);
+            Err(unknown(&wanted.name, &tables.chain(texts).collect::<Vec<_>>()))
         }
     }
 }
@@ -89,7 +90,7 @@ fn other_content(name: &str, pin: &str, hash: &str) -> Missing {
     let pinned = format!("{name}@{}", &hash[..MIN_PIN]);
     Missing::Unknown {
         message: format!(
-            "no content of the table `{name}` has the hash `{pin}`; the newest has `{}`",
+            "no content of `{name}` has the hash `{pin}`; the newest has `{}`",
             &hash[..MIN_PIN]
         ),
         hint: format!("Write `{pinned}` to train on that, or upload the old content again."),
@@ -98,7 +99,7 @@ fn other_content(name: &str, pin: &str, hash: &str) -> Missing {
 }
 
 fn unknown(name: &str, uploaded: &[String]) -> Missing {
-    let shipped = shipped::ALL.iter().map(|s| s.table.name.as_str());
+    let shipped = shipped::ALL.iter().map(|s| s.data.name());
     let known: Vec<&str> =
         shipped.chain(uploaded.iter().map(String::as_str)).chain([TEACHER]).collect();
     let instead = nearest(name, known.iter().copied()).map(str::to_owned);
@@ -106,5 +107,5 @@ fn unknown(name: &str, uploaded: &[String]) -> Missing {
         Some(near) => format!("Did you mean `{near}`?"),
         None => format!("At hand are {}.", known.join(", ")),
     };
-    Missing::Unknown { message: format!("there is no table `{name}`"), hint, instead }
+    Missing::Unknown { message: format!("there is no data set `{name}`"), hint, instead }
 }

@@ -1,16 +1,25 @@
-//! The content hash of a table, which `data:NAME@HASH` pins.
+//! The content hash of data, which `data:NAME@HASH` pins.
 //!
-//! It covers what training sees: columns, target and rows, not the spelling of the CSV.
+//! It covers what training sees: of a table columns, target and rows, not the spelling of the CSV;
+//! of a text every byte.
 
-use super::{Table, Target};
+use super::{Data, Table, Target};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 /// Fewest digits of a hash that pin a table.
 pub const MIN_PIN: usize = 8;
 
+/// The SHA-256 of data in hexadecimal.
+pub fn data_hash(data: &Data) -> String {
+    match data {
+        Data::Table(table) => table_hash(table),
+        Data::Text(text) => sha256(text.text.as_bytes()),
+    }
+}
+
 /// The SHA-256 of a table in hexadecimal.
-pub fn table_hash(table: &Table) -> String {
+fn table_hash(table: &Table) -> String {
     let mut hash = Sha256::new();
     let text = |hash: &mut Sha256, s: &str| {
         hash.update((s.len() as u64).to_le_bytes());

@@ -1,28 +1,40 @@
-//! The tables that ship with Meshwork, from the crate `linfa-datasets`.
+//! What ships with Meshwork: tables from the crate `linfa-datasets`, Meshwork's own sources as a
+//! text, and pairs of numbers and their names.
 
-use super::hash::table_hash;
-use super::{Table, Target};
+use super::hash::data_hash;
+use super::{Data, Table, Target, numerals};
+use meshwork_engine::data::text::Text;
+use meshwork_engine::data::vocabulary::Vocabulary;
 use std::sync::LazyLock;
 
-/// A table that ships.
+/// Data that ships.
 #[derive(Debug)]
 pub struct Shipped {
-    /// The table.
-    pub table: Table,
+    /// The data.
+    pub data: Data,
     /// Its content hash.
     pub hash: String,
     /// What it is about, with its source.
     pub about: &'static str,
 }
 
-/// Every table that ships, in the order they are listed.
-pub static ALL: LazyLock<Vec<Shipped>> =
-    LazyLock::new(|| vec![iris(), diabetes(), wine(), wine_classes()]);
+/// All that ships, in the order in which it is listed.
+pub static ALL: LazyLock<Vec<Shipped>> = LazyLock::new(|| {
+    let sources = text("sources", SOURCES_TEXT, SOURCES);
+    let numerals = text("numerals", &numerals::pairs(), NUMERALS);
+    vec![iris(), diabetes(), wine(), wine_classes(), sources, numerals]
+});
 
-/// The shipped table of this name.
+/// What ships under this name.
 pub fn find(name: &str) -> Option<&'static Shipped> {
-    ALL.iter().find(|s| s.table.name == name)
+    ALL.iter().find(|s| s.data.name() == name)
 }
+
+/// Meshwork's sources, one file after another, as they were when this was built.
+const SOURCES_TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/sources.txt"));
+const SOURCES: &str = "The sources of this Meshwork: Rust and its documentation.";
+const NUMERALS: &str =
+    "Pairs to translate: the numbers from 0 to 1999 in digits, a tab, and in English words.";
 
 const IRIS: &str = "Iris flowers: four measurements in centimetres, three species (Fisher 1936).";
 const DIABETES: &str = "Diabetes patients: ten standardised measurements, the progress of the \
@@ -94,19 +106,32 @@ fn shipped(
     about: &'static str,
 ) -> Shipped {
     let columns = columns.iter().map(|&c| c.to_owned()).collect();
-    let table = Table { name: name.to_owned(), columns, rows, target };
-    Shipped { hash: table_hash(&table), table, about }
+    let data = Data::Table(Table { name: name.to_owned(), columns, rows, target });
+    Shipped { hash: data_hash(&data), data, about }
+}
+
+fn text(name: &str, text: &str, about: &'static str) -> Shipped {
+    let text = Text { name: name.to_owned(), text: text.into(), vocabulary: Vocabulary::default() };
+    let data = Data::Text(text);
+    Shipped { hash: data_hash(&data), data, about }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table(shipped: &Shipped) -> Option<&Table> {
+        match &shipped.data {
+            Data::Table(table) => Some(table),
+            Data::Text(_) => None,
+        }
+    }
+
     #[test]
     fn the_tables_are_whole() {
         let sizes = [("iris", 150, 4), ("diabetes", 441, 10), ("winequality", 1599, 11)];
         for (name, rows, features) in sizes {
-            let t = &find(name).unwrap().table;
+            let t = table(find(name).unwrap()).unwrap();
             assert_eq!(t.columns.len(), features + 1, "{name}");
             assert_eq!(t.rows.len(), rows * t.columns.len(), "{name}");
             assert!(t.rows.iter().all(|v| v.is_finite()), "{name}");
@@ -114,17 +139,25 @@ mod tests {
     }
 
     #[test]
+    fn the_sources_are_those_of_the_project() {
+        for part in ["//! The engine of Meshwork", "pub fn the_sources", "# Meshwork"] {
+            assert!(SOURCES_TEXT.contains(&part.replace("pub fn the", "fn the")), "{part}");
+        }
+        assert!(SOURCES_TEXT.len() > 1 << 20 && !SOURCES_TEXT.contains('\0'));
+    }
+
+    #[test]
     fn classes_count_from_zero_and_all_occur() {
-        for shipped in ALL.iter() {
-            let Target::Classes(names) = &shipped.table.target else { continue };
-            let width = shipped.table.columns.len();
+        for table in ALL.iter().filter_map(table) {
+            let Target::Classes(names) = &table.target else { continue };
+            let width = table.columns.len();
             let mut seen = vec![0; names.len()];
-            for row in shipped.table.rows.chunks(width) {
+            for row in table.rows.chunks(width) {
                 seen[row[width - 1] as usize] += 1;
             }
-            assert!(seen.iter().all(|&n| n > 0), "{}: {seen:?}", shipped.table.name);
+            assert!(seen.iter().all(|&n| n > 0), "{}: {seen:?}", table.name);
         }
-        let iris = &find("iris").unwrap().table;
+        let iris = table(find("iris").unwrap()).unwrap();
         assert_eq!(iris.rows[..5], [5.1, 3.5, 1.4, 0.2, 0.0], "the first flower is a setosa");
     }
 }

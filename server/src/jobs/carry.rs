@@ -4,6 +4,8 @@ use super::Shared;
 use super::prepare::{NotReady, Source, Wishes, prepare};
 use super::record::Record;
 use super::train::{Job, Listener, NotRun, train};
+use crate::store::Store;
+use crate::store::parameters::Parameters;
 use meshwork_engine::diag::Diagnostic;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
@@ -50,14 +52,16 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
     })?;
     let job = Job {
         study: &ready.study,
-        table: ready.table.as_ref().map(|found| &*found.table),
+        data: ready.data.as_ref().map(|found| &*found.data),
         steps: run.steps,
         threads: run.threads as usize,
         check: false,
         print: &[],
+        sample: None,
     };
     let record = Record::new(Arc::clone(&shared.store), shared.bell.clone(), id, run.steps);
-    let mut listener = Writer { record, cancel, ending: &shared.ending, broken: None };
+    let store = &shared.store;
+    let mut listener = Writer { record, store, id, cancel, ending: &shared.ending, broken: None };
     tracing::info!(run = id, steps = run.steps, "starts");
     train(&job, &mut listener).map_err(|e| match e {
         NotRun::Study(list) => in_words(&list),
@@ -77,6 +81,8 @@ fn in_words(diagnostics: &[Diagnostic]) -> String {
 /// Writes what a run says into its record.
 struct Writer<'a> {
     record: Record,
+    store: &'a Store,
+    id: &'a str,
     cancel: &'a AtomicBool,
     ending: &'a AtomicBool,
     /// Why the record could not be written.
@@ -89,6 +95,16 @@ impl Listener for Writer<'_> {
             Ok(()) => ControlFlow::Continue(()),
             Err(e) => {
                 self.broken = Some(format!("what the run says cannot be written down: {e}"));
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn trained(&mut self, parameters: impl FnOnce() -> Parameters) -> ControlFlow<()> {
+        match self.store.put_parameters(self.id, &parameters()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(e) => {
+                self.broken = Some(format!("the parameters of the run cannot be kept: {e}"));
                 ControlFlow::Break(())
             }
         }

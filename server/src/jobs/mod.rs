@@ -12,6 +12,7 @@
 pub mod prepare;
 pub mod record;
 pub mod thin;
+pub mod sample;
 pub mod train;
 mod carry;
 

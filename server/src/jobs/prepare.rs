@@ -1,9 +1,13 @@
-//! From a study text to what a run needs: the study, its table, and the memory it will take; or
-//! all that speaks against it.
+//! From a study text to what a run needs: the study, its data, and the memory it will take; or all
+//! that speaks against it.
 
+use crate::data::bpe;
 use crate::data::catalog::{self, Found, Missing};
 use crate::store::{Store, StoreError};
+use meshwork_engine::data::Data;
+use meshwork_engine::data::wiring::Wiring;
 use meshwork_engine::diag::{Code, Diagnostic, Hint, Span};
+use meshwork_engine::graph::train::Tokens;
 use meshwork_engine::session::bytes_needed;
 use meshwork_engine::spec::ast::{Spec, Stmt};
 use meshwork_engine::study::Study;
@@ -16,8 +20,8 @@ pub const DEFAULT_MEMORY: u64 = 8 << 30;
 pub struct Ready {
     /// The study.
     pub study: Study,
-    /// Its table.
-    pub table: Option<Found>,
+    /// Its data; a text with the vocabulary it is read by.
+    pub data: Option<Found>,
     /// Predicted bytes of all processors, with what is kept to be looked at and the data.
     pub memory: u64,
 }
@@ -51,14 +55,14 @@ pub enum NotReady {
     Store(StoreError),
 }
 
-/// Where the table of a study comes from.
+/// Where the data of a study comes from.
 #[derive(Debug)]
 pub enum Source<'a> {
-    /// What the study names, of the tables that ship and those in the store.
+    /// What the study names, of what ships and what is in the store.
     Catalog(Option<&'a Store>),
     /// This name instead of the study's, from the same.
     Pinned(&'a str, &'a Store),
-    /// This table, whatever the study calls it.
+    /// This, whatever the study calls it.
     Given(Found),
 }
 
@@ -68,10 +72,13 @@ pub fn prepare(text: &str, source: Source<'_>, wishes: Wishes<'_>) -> Result<Rea
     if study.has_errors() {
         return Err(NotReady::Study(study.diagnostics().to_vec()));
     }
-    let table = table(&study, source)?;
-    let rows = table.as_ref().map(|found| &*found.table);
+    let mut found = find(&study, source)?;
+    if let Some(found) = &mut found {
+        read_by_its_vocabulary(&study, found)?;
+    }
+    let data = found.as_ref().map(|found| &*found.data);
     let needs = |study: &Study| {
-        bytes_needed(study, rows, wishes.print).map_err(|misfit| NotReady::Study(vec![misfit]))
+        bytes_needed(study, data, wishes.print).map_err(|misfit| NotReady::Study(vec![misfit]))
     };
     let mut memory = needs(&study)?;
     if wishes.check {
@@ -84,10 +91,27 @@ pub fn prepare(text: &str, source: Source<'_>, wishes: Wishes<'_>) -> Result<Rea
         let diagnostic = Diagnostic::error(Code::TooLarge, span, message).hint(Hint::new(mend));
         return Err(NotReady::Memory(diagnostic));
     }
-    Ok(Ready { study, table, memory })
+    Ok(Ready { study, data: found, memory })
 }
 
-fn table(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
+/// Learns the vocabulary of a text, where the study asks for one of byte pairs.
+fn read_by_its_vocabulary(study: &Study, found: &mut Found) -> Result<(), NotReady> {
+    if study.train().tokens != Tokens::Bpe || !matches!(*found.data, Data::Text(_)) {
+        return Ok(());
+    }
+    let wiring = Wiring::new(study.graph(), &study.data_places());
+    // What is wrong with it is said when its data is looked at.
+    let Some(size) = wiring.ok().and_then(|wiring| wiring.ids()) else { return Ok(()) };
+    if let Data::Text(text) = found.data.to_mut() {
+        text.vocabulary = bpe::learn(&text.text, size).map_err(|why| {
+            let message = format!("The vocabulary of `{}` cannot be learnt: {why}", text.name);
+            NotReady::Study(vec![Diagnostic::error(Code::Data, study.data_span(), message)])
+        })?;
+    }
+    Ok(())
+}
+
+fn find(study: &Study, source: Source<'_>) -> Result<Option<Found>, NotReady> {
     let found = match source {
         Source::Given(found) => return Ok(Some(found)),
         Source::Pinned(name, store) => catalog::find(name, Some(store)),

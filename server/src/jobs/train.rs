@@ -1,8 +1,12 @@
 //! The loop that trains a study, for the command line and for the server's runs: the one place
 //! that drives the engine's sessions and holds the clock.
 
+use super::sample;
 use crate::convert;
-use meshwork_engine::data::Table;
+use crate::store::parameters::Parameters;
+use meshwork_engine::data::Data;
+use meshwork_engine::data::wiring::Wiring;
+use meshwork_engine::decode::{Wish, bleu};
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
@@ -22,8 +26,8 @@ const VALIDATIONS: u64 = 20;
 pub struct Job<'a> {
     /// The study, without errors.
     pub study: &'a Study,
-    /// Its table, if it trains on one.
-    pub table: Option<&'a Table>,
+    /// Its data, if it is not made up.
+    pub data: Option<&'a Data>,
     /// Steps to take.
     pub steps: u64,
     /// Threads that carry the processors.
@@ -32,6 +36,8 @@ pub struct Job<'a> {
     pub check: bool,
     /// Tensors to say after the last step.
     pub print: &'a [String],
+    /// What the trained model is to write: the prompt, and how.
+    pub sample: Option<(&'a str, Wish)>,
 }
 
 /// Who hears what a run says.
@@ -41,6 +47,11 @@ pub trait Listener {
 
     /// A tensor that was to be said has no value, since no step was taken.
     fn has_no_value(&mut self, _name: &str) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// The model is trained, and these are its parameters; only for models of text.
+    fn trained(&mut self, _parameters: impl FnOnce() -> Parameters) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -84,9 +95,12 @@ pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), NotRun> 
             job.threads
         ))
     })?;
-    let session = Session::keeping(job.study, job.table, pool, job.print)?;
+    if job.sample.is_some() {
+        sample::can_write(job.study).map_err(|d| NotRun::Study(vec![d]))?;
+    }
+    let session = Session::keeping(job.study, job.data, pool, job.print)?;
     let proof = if job.check {
-        Some(Session::keeping(&job.study.alone(), job.table, Alone, job.print)?)
+        Some(Session::keeping(&job.study.alone(), job.data, Alone, job.print)?)
     } else {
         None
     };
@@ -131,11 +145,24 @@ impl<P: Pool> Run<'_, P> {
             if (done.is_multiple_of(every) || done == self.job.steps)
                 && let Some(v) = self.session.validate().filter(|v| v.loss.is_finite())
             {
-                listener.say(convert::validation(done, &v))?;
+                let is_last = done == self.job.steps;
+                let bleu = if is_last { bleu(&mut self.session) } else { None };
+                listener.say(convert::validation(done, &v, bleu))?;
             }
         }
         for name in self.job.print {
             self.print(name, listener)?;
+        }
+        if self.session.wiring().is_some_and(Wiring::takes_text) {
+            listener.trained(|| sample::parameters(&self.session, self.job.data))?;
+        }
+        if let Some((prompt, wish)) = &self.job.sample {
+            let parameters = sample::parameters(&self.session, self.job.data);
+            let written = sample::write(self.job.study, parameters, prompt, wish);
+            listener.say(match written {
+                Ok(text) => Event::Sample { prompt: (*prompt).to_owned(), text },
+                Err(d) => return listener.say(Event::Failed { message: d.message }),
+            })?;
         }
         listener.say(self.done(last_loss))
     }

@@ -202,6 +202,7 @@ pub(super) fn end(events: &[Event]) -> Option<(RunState, Option<&str>)> {
         Event::Step { .. }
         | Event::Validation { .. }
         | Event::Value { .. }
+        | Event::Sample { .. }
         | Event::Restarted { .. } => None,
     }
 }

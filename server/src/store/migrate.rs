@@ -3,7 +3,8 @@
 use super::StoreError;
 use rusqlite::Connection;
 
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE studies (
         id      TEXT PRIMARY KEY,           -- 32 digits of the hash of the text
         text    TEXT NOT NULL,
@@ -44,7 +45,19 @@ const MIGRATIONS: &[&str] = &["
         rows    BLOB NOT NULL,              -- f64, little end first, row by row
         UNIQUE (name, hash)
     ) STRICT;
-"];
+",
+    "
+    CREATE TABLE texts (
+        number  INTEGER PRIMARY KEY AUTOINCREMENT, -- the newest of a name counts
+        name    TEXT NOT NULL,                     -- of no table
+        hash    TEXT NOT NULL,
+        created TEXT NOT NULL,
+        lines   INTEGER NOT NULL,
+        text    TEXT NOT NULL,
+        UNIQUE (name, hash)
+    ) STRICT;
+",
+];
 
 /// Takes the database to the newest version, each step in a transaction of its own.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {

@@ -1,5 +1,5 @@
-//! What must outlive the process: stored studies, runs with their events, uploaded tables; one
-//! SQLite file in the data folder.
+//! What must outlive the process: stored studies, runs with their events, uploaded data: one
+//! SQLite file in the data folder, and beside it a file of parameters for each run that can write.
 //!
 //! A run is a row before it is acknowledged. Every change is one transaction, so that a process
 //! killed at any moment leaves a file that opens. One process owns the folder at a time; other
@@ -11,6 +11,8 @@ pub mod runs;
 pub mod events;
 pub mod studies;
 pub mod tables;
+pub mod texts;
+pub mod parameters;
 pub mod unwritten;
 
 use rusqlite::{Connection, ErrorCode};
@@ -38,6 +40,8 @@ pub struct Store {
     /// Whether the last change met a lock.
     barred: AtomicBool,
     unwritten: Mutex<Unwritten>,
+    /// Where the parameters of runs are.
+    folder: PathBuf,
     /// Held while the store is open; the operating system lets go of it when the process dies.
     _owner: File,
 }
@@ -141,6 +145,7 @@ impl Store {
             reader: Mutex::new(reader),
             barred: AtomicBool::new(false),
             unwritten: Mutex::default(),
+            folder: folder.to_owned(),
             _owner: owner,
         })
     }

@@ -109,7 +109,11 @@ impl Store {
     pub fn remove_run(&self, id: &str) -> Result<bool, StoreError> {
         self.write_down()?;
         let sql = "DELETE FROM runs WHERE id = ?1 AND state NOT IN ('queued', 'running')";
-        self.write(|connection| Ok(connection.execute(sql, [id])? == 1))
+        let removed = self.write(|connection| Ok(connection.execute(sql, [id])? == 1))?;
+        if removed {
+            self.remove_parameters(id);
+        }
+        Ok(removed)
     }
 }
 

@@ -2,7 +2,7 @@
 //! the rows it was written for; the newest counts where nothing is pinned.
 
 use super::{Store, StoreError, unsigned};
-use crate::data::{Table, Target};
+use crate::data::{Data, Table, Target};
 use meshwork_wire::api;
 use rusqlite::{OptionalExtension as _, params};
 
@@ -86,11 +86,20 @@ impl Store {
         Ok(Some((table, hash)))
     }
 
-    /// Removes all versions of a table; false when there was none.
-    pub fn remove_table(&self, name: &str) -> Result<bool, StoreError> {
+    /// Removes all versions of a table or text; false when there was none.
+    pub fn remove_data(&self, name: &str) -> Result<bool, StoreError> {
         self.write(|connection| {
-            Ok(connection.execute("DELETE FROM tables WHERE name = ?1", [name])? > 0)
+            let tables = connection.execute("DELETE FROM tables WHERE name = ?1", [name])?;
+            Ok(tables + connection.execute("DELETE FROM texts WHERE name = ?1", [name])? > 0)
         })
+    }
+
+    /// The data of a name whose hash starts with `pin`, or its newest version; with its hash.
+    pub fn data(&self, name: &str, pin: &str) -> Result<Option<(Data, String)>, StoreError> {
+        if let Some((table, hash)) = self.table(name, pin)? {
+            return Ok(Some((Data::Table(table), hash)));
+        }
+        Ok(self.text(name, pin)?.map(|(text, hash)| (Data::Text(text), hash)))
     }
 }
 

@@ -51,6 +51,8 @@ async fn the_document_names_every_route_and_every_schema_it_uses() {
         ("/runs/{id}/events.json", "get"),
         ("/data", "get"),
         ("/data/{name}", "get"),
+        ("/data/{name}/vocabulary", "get"),
+        ("/runs/{id}/sample", "post"),
         ("/data/{name}", "post"),
         ("/data/{name}", "delete"),
         ("/picture.svg", "get"),

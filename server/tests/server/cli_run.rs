@@ -113,7 +113,7 @@ fn a_csv_is_trained_on() {
     assert!(*errors.last().unwrap() < 0.5, "{errors:?}");
     let without = meshwork(&["run", "-"], text);
     assert_eq!(without.status, 1);
-    assert!(without.err.contains("there is no table `points`"), "{}", without.err);
+    assert!(without.err.contains("there is no data set `points`"), "{}", without.err);
 
     std::fs::write(&path, "a,b,y\n1,2,3\n1,x,3\n").unwrap();
     let bad = meshwork(&["run", "-", "--data", csv], text);

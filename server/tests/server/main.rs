@@ -7,6 +7,7 @@ mod studies;
 mod runs;
 mod events;
 mod data;
+mod texts;
 mod pictures;
 mod guard;
 mod busy;

@@ -6,13 +6,29 @@ use crate::exec::buffers::Buffer;
 use crate::exec::kernel::TASK;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
-use crate::index::ValueId;
+use crate::index::{Pnum, ValueId};
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl<T: Number, P: Pool> Host<T, P> {
+    /// Hands slices on to the processors of another stage, which count them when they get them.
+    pub(super) fn hand_on(&mut self, input: ValueId, output: ValueId, received: Option<bool>) {
+        let program = Arc::clone(&self.program);
+        let of = |value: ValueId| program.pnums(program.values[value].stage);
+        let pairs: Vec<(Pnum, Pnum)> = of(input).zip(of(output)).collect();
+        let instance = self.instance(output);
+        for (from, to) in pairs {
+            let slice = self.at(input)[from.0 as usize].as_ref().map(Arc::clone);
+            if let (Some(true), Some(slice)) = (received, &slice) {
+                self.counted.messages += 1;
+                self.counted.bytes += slice.len() as u64 * T::BYTES;
+            }
+            self.slices[output][instance][to.0 as usize] = slice;
+        }
+    }
+
     /// Does a collective with one of the tensors it carries; the first `begins` its messages.
     pub(super) fn exchange(
         &mut self,
@@ -25,11 +41,16 @@ impl<T: Number, P: Pool> Host<T, P> {
         let sizes = program.slice_sizes(input);
         let combine = collective.combine().unwrap_or(Combine::Sum);
         // Which result each processor gets, and for each result: its group and its member.
+        let stage = program.values[input].stage;
+        let here: Vec<usize> = program.pnums(stage).map(|p| p.0 as usize).collect();
         let mut owner = vec![0; program.mesh.processors() as usize];
         let mut wanted: Vec<(Vec<usize>, usize)> = Vec::new();
         let mut seen: BTreeMap<(Vec<usize>, usize), usize> = BTreeMap::new();
         for group in program.mesh.groups(&collective.axes) {
             let members: Vec<usize> = group.iter().map(|p| p.0 as usize).collect();
+            if here.binary_search(&members[0]).is_err() {
+                continue;
+            }
             let slices = members.iter().map(|&p| self.at(input)[p].as_ref());
             let addresses: Vec<usize> =
                 slices.map(|s| s.map_or(0, |s| Arc::as_ptr(s).addr())).collect();
@@ -65,6 +86,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             }
         });
         drop(slices);
+        let owner: Vec<usize> = here.into_iter().map(|p| owner[p]).collect();
         self.store(output, results, &owner);
     }
 }

@@ -17,7 +17,7 @@ use crate::exec::sweep::{Role, Sweep, sweeps};
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
-use crate::spmd::collective::Collective;
+use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Entry, Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::collections::BTreeMap;
@@ -52,8 +52,9 @@ pub struct Host<T, P> {
     pool: P,
     moment: Moment,
     counted: Traffic,
-    held_bytes: u64,
-    peak: u64,
+    /// Per place along the pipeline, bytes of one processor there.
+    held_bytes: Vec<u64>,
+    peak: Vec<u64>,
 }
 
 /// How the steps of the Program are done.
@@ -71,7 +72,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let (sweeps, roles) = sweeps(&program, &kernels);
         let plan = Arc::new(Plan { kernels, sweeps, roles });
         let processors = program.mesh.processors() as usize;
-        let none = |v| vec![vec![None; processors]; program.instances(v) as usize];
+        let none = |v| vec![vec![None; processors]; program.instances(v).count()];
         let slices = program.values.ids().map(none).collect();
         let held = program.source_bytes();
         Self {
@@ -82,8 +83,8 @@ impl<T: Number, P: Pool> Host<T, P> {
             pool,
             moment: Moment { step: 0, training: true, micro: 0, share: 1.0 },
             counted: Traffic::default(),
+            peak: held.clone(),
             held_bytes: held,
-            peak: held,
         }
     }
 
@@ -98,8 +99,8 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     /// The most bytes one processor held at once.
-    pub const fn peak_bytes(&self) -> u64 {
-        self.peak
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak.iter().copied().max().unwrap_or(0)
     }
 
     /// Training steps begun so far.
@@ -109,7 +110,7 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// The instance of a value that is meant now.
     fn instance(&self, value: ValueId) -> usize {
-        if self.program.values[value].varies { self.moment.micro as usize } else { 0 }
+        self.program.instance(value, self.moment.micro)
     }
 
     /// All processors' slices of a value, as of now.
@@ -128,8 +129,10 @@ impl<T: Number, P: Pool> Host<T, P> {
         let sizes = program.slice_sizes(source);
         let whole: Vec<u64> = program.whole_shape(source).dims().iter().map(|d| d.size).collect();
         let mut blocks: BTreeMap<Vec<u64>, Slice<T>> = BTreeMap::new();
-        let micros = 0..program.instances(source);
-        for (micro, pnum) in micros.flat_map(|m| program.mesh.pnums().map(move |p| (m, p))) {
+        let stage = program.values[source].stage;
+        let all = program.instances(source).flat_map(|m| program.pnums(stage).map(move |p| (m, p)));
+        for (micro, pnum) in all {
+            let instance = program.instance(source, micro);
             let begin = program.slice_begin(source, pnum, micro);
             let slice = blocks.entry(begin).or_insert_with_key(|begin| {
                 let length: u64 = sizes.iter().product();
@@ -139,7 +142,7 @@ impl<T: Number, P: Pool> Host<T, P> {
                 }
                 Arc::new(out)
             });
-            let place = &mut self.slices[source][micro as usize][pnum.0 as usize];
+            let place = &mut self.slices[source][instance][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
                 self.buffers.give(old);
             }
@@ -152,7 +155,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.clear();
         self.moment.step += 1;
         let Ok(()) = run(&program, last, self);
-        let loss = self.slices[program.loss?].first()?.first()?.as_ref()?;
+        let loss = self.slices[program.loss?].first()?.iter().flatten().next()?;
         loss.first().map(|x| x.to_f64())
     }
 
@@ -181,30 +184,36 @@ impl<T: Number, P: Pool> Host<T, P> {
     /// The whole tensor that a value holds, row-major; partial values are combined.
     pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
         let program = &self.program;
-        let v = &program.values[value];
         let mesh = &program.mesh;
-        let sizes = program.slice_sizes(value);
         let shape = program.whole_shape(value);
         let whole: Vec<u64> = shape.dims().iter().map(|d| d.size).collect();
         let mut out: Vec<Option<f64>> = vec![None; shape.elements() as usize];
-        let replicated = v.layout.replicated_over(mesh);
-        let first = |p: &Pnum| replicated.iter().all(|&a| mesh.coord(*p, a) == 0);
         // Of what has no rows, the last micro-batch's stays.
-        let has_rows = shape != v.shape;
-        let micros =
-            if has_rows { 0 } else { program.instances(value) - 1 }..program.instances(value);
-        for (micro, pnum) in micros.flat_map(|m| mesh.pnums().filter(first).map(move |p| (m, p))) {
-            let slice = self.slices[value][micro as usize][pnum.0 as usize].as_ref()?;
-            let begin = program.slice_begin(value, pnum, micro);
-            for (i, x) in slice.iter().enumerate() {
-                let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
-                let x = x.to_f64();
-                *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
-                    (Some(before), Some(Combine::Sum)) => before + x,
-                    (Some(before), Some(Combine::Max)) => before.greater(x),
-                    (Some(before), Some(Combine::Min)) => before.lesser(x),
-                    (Some(_) | None, _) => x,
-                });
+        let has_rows = program.has_rows(value);
+        let each: Vec<(ValueId, u64)> = program.each(value).collect();
+        for &(value, micro) in if has_rows { &each[..] } else { &each[each.len() - 1..] } {
+            let v = &program.values[value];
+            let sizes = program.slice_sizes(value);
+            let replicated = v.layout.replicated_over(mesh);
+            let pipe = program.cells.as_ref().map(|cells| cells.axis());
+            let first = |p: &Pnum| {
+                let mut others = replicated.iter().filter(|&&a| Some(a) != pipe);
+                others.all(|&a| mesh.coord(*p, a) == 0)
+            };
+            let instance = program.instance(value, micro);
+            for pnum in program.pnums(v.stage).filter(first) {
+                let slice = self.slices[value][instance][pnum.0 as usize].as_ref()?;
+                let begin = program.slice_begin(value, pnum, micro);
+                for (i, x) in slice.iter().enumerate() {
+                    let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
+                    let x = x.to_f64();
+                    *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
+                        (Some(before), Some(Combine::Sum)) => before + x,
+                        (Some(before), Some(Combine::Max)) => before.greater(x),
+                        (Some(before), Some(Combine::Min)) => before.lesser(x),
+                        (Some(_) | None, _) => x,
+                    });
+                }
             }
         }
         out.into_iter().collect()
@@ -228,27 +237,32 @@ impl<T: Number, P: Pool> Host<T, P> {
                 self.buffers.give(old);
             }
         }
-        self.held_bytes -= self.program.slice_bytes(value);
+        let rank = self.program.rank(self.program.values[value].stage);
+        self.held_bytes[rank] -= self.program.slice_bytes(value);
     }
 
-    /// Stores results: `owner[p]` says which of `results` processor p holds.
+    /// Stores results: `owner` says which of `results` each processor of the value's stage holds.
     fn store(&mut self, value: ValueId, results: Vec<Buffer<T>>, owner: &[usize]) {
         let slices: Vec<Slice<T>> = results.into_iter().map(Arc::new).collect();
-        for (place, &o) in self.at_mut(value).iter_mut().zip(owner) {
-            *place = Some(Arc::clone(&slices[o]));
+        let program = Arc::clone(&self.program);
+        let places = self.at_mut(value);
+        for (pnum, &o) in program.pnums(program.values[value].stage).zip(owner) {
+            places[pnum.0 as usize] = Some(Arc::clone(&slices[o]));
         }
     }
 
-    /// Counts what every processor holds more, as the Program says.
+    /// Counts what every processor of the value's stage holds more, as the Program says.
     fn count_held(&mut self, value: ValueId) {
-        self.held_bytes += self.program.slice_bytes(value);
-        self.peak = self.peak.max(self.held_bytes);
+        let rank = self.program.rank(self.program.values[value].stage);
+        self.held_bytes[rank] += self.program.slice_bytes(value);
+        self.peak[rank] = self.peak[rank].max(self.held_bytes[rank]);
     }
 
     /// Does a step by itself.
     fn alone(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
         let goes_on = step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some);
         match (kernel, &step.inputs[..]) {
+            (_, &[input]) if step.work == Work::Send => self.hand_on(input, output, None),
             _ if goes_on => self.accumulate(step, output),
             (Kernel::Matrices(plan), _) => self.product(step, plan, output),
             (Kernel::Copy, &[input]) => self.share(input, output),
@@ -292,6 +306,13 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         step: &Step,
         collective: &Collective,
     ) -> Result<(), Infallible> {
+        if let CollectiveKind::Hop { sends, .. } = collective.kind {
+            for (input, output) in step.carried() {
+                self.hand_on(input, output, Some(sends));
+                self.count_held(output);
+            }
+            return Ok(());
+        }
         for (k, (input, output)) in step.carried().enumerate() {
             self.exchange(collective, input, output, k == 0);
             self.count_held(output);

@@ -18,13 +18,18 @@ use std::sync::Arc;
 const FEW: u64 = 1 << 15;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    /// Processors with the same inputs compute the same: which result each of them gets, and the
-    /// first processor of each result.
+    /// Of the processors that make a value, those with the same inputs compute the same: which
+    /// result each of them gets, and the first processor of each result.
     /// Where results depend on where a processor stands, they are `placed`.
-    fn distinct(&self, reads: &[ValueId], placed: &[ValueId]) -> (Vec<usize>, Vec<usize>) {
+    fn distinct(
+        &self,
+        made: ValueId,
+        reads: &[ValueId],
+        placed: &[ValueId],
+    ) -> (Vec<usize>, Vec<usize>) {
         let mut seen: BTreeMap<(Vec<usize>, Vec<u64>), usize> = BTreeMap::new();
         let (mut owner, mut first) = (Vec::new(), Vec::new());
-        for pnum in self.program.mesh.pnums() {
+        for pnum in self.program.pnums(self.program.values[made].stage) {
             let p = pnum.0 as usize;
             let address =
                 |v: &ValueId| self.at(*v)[p].as_ref().map_or(0, |s| Arc::as_ptr(s).addr());
@@ -47,7 +52,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     pub(super) fn product(&mut self, step: &Step, plan: &Matrices, output: ValueId) {
-        let (owner, first) = self.distinct(&step.inputs, &[]);
+        let (owner, first) = self.distinct(output, &step.inputs, &[]);
         let length = self.program.slice_elements(output) as usize;
         let mut buffers = std::mem::take(&mut self.buffers);
         let mut results: Vec<Buffer<T>> = first.iter().map(|_| buffers.take(length)).collect();
@@ -79,7 +84,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     pub(super) fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
         let placed = [output];
         let placed = if kernel.reads_position() { &placed[..] } else { &[] };
-        let (owner, first) = self.distinct(&step.inputs, placed);
+        let (owner, first) = self.distinct(output, &step.inputs, placed);
         let length = self.program.slice_elements(output) as usize;
         let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
         let context: Vec<(Vec<Input<'_, T>>, Place)> = first
@@ -107,7 +112,7 @@ impl<T: Number, P: Pool> Host<T, P> {
     /// Adds a tensor to what earlier micro-batches left of it.
     pub(super) fn accumulate(&mut self, step: &Step, output: ValueId) {
         let both = [output, step.inputs[0]];
-        let (owner, first) = self.distinct(&both, &[]);
+        let (owner, first) = self.distinct(output, &both, &[]);
         let length = self.program.slice_elements(output) as usize;
         let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
         let sides: Vec<[&[T]; 2]> =
@@ -132,8 +137,9 @@ impl<T: Number, P: Pool> Host<T, P> {
         let program = Arc::clone(&self.program);
         let members = || sweep.members.iter();
         let placed = members().filter(|m| kernels[m.step].reads_position());
-        let (owner, first) =
-            self.distinct(&sweep.reads, &placed.map(|m| m.value).collect::<Vec<_>>());
+        let placed: Vec<ValueId> = placed.map(|m| m.value).collect();
+        let Some(made) = sweep.members.first() else { return };
+        let (owner, first) = self.distinct(made.value, &sweep.reads, &placed);
         let stored: Vec<&Member> = members().filter(|m| m.is_stored).collect();
         let mut results: Vec<Vec<Buffer<T>>> = Vec::new();
         for index in 0..first.len() {
@@ -183,7 +189,11 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Takes the slice that the processors of one result hold of a value, if nobody else reads it.
     fn taken(&mut self, value: ValueId, index: usize, owner: &[usize]) -> Option<Buffer<T>> {
-        let holders = || owner.iter().enumerate().filter(|o| *o.1 == index).map(|o| o.0);
+        let all: Vec<usize> = {
+            let stage = self.program.values[value].stage;
+            self.program.pnums(stage).map(|p| p.0 as usize).collect()
+        };
+        let holders = || all.iter().zip(owner).filter(|o| *o.1 == index).map(|o| *o.0);
         let slice = self.at(value)[holders().next()?].as_ref()?;
         if Arc::strong_count(slice) != holders().count() {
             return None;

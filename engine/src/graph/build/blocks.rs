@@ -65,9 +65,13 @@ impl Builder<'_> {
             };
             let before = self.diagnostics.len();
             let first = self.built.graph.nodes().len();
+            let layer = self.prefix.trim_end_matches('.').to_owned();
+            self.begin_layer(&layer);
+            self.depth += 1;
             self.names.open();
             self.items(body);
             self.names.close();
+            self.depth -= 1;
             if remat {
                 // A marked block within this one is part of it.
                 let end = self.built.graph.nodes().len();

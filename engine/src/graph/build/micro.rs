@@ -5,30 +5,49 @@ use super::Builder;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::micro::{self, MicroBatches};
 use crate::graph::models;
-use crate::graph::op::{Phase, Role};
+use crate::graph::op::{Op, Phase, Role};
 use crate::graph::options::Reader;
 use crate::graph::train::MAX_MICRO_BATCHES;
 use crate::graph::{Context, micro::Varying};
-use crate::index::NodeId;
+use crate::index::{Idx as _, NodeId, Stage};
 use crate::layout::dims::Name;
 use crate::spec::ast::{Ident, Opt, OptValue, Spec, Stmt};
 use crate::spec::parse;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The dimension that is cut where the study names none.
 const BATCH: &str = "batch";
 
-/// Into how many parts which dimension is cut.
+/// How the batch, and a model's layers, are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut {
-    dim: Name,
-    count: u64,
+pub struct Cutting {
+    /// The dimension that holds a batch's rows.
+    pub dim: Name,
+    /// Into how many micro-batches.
+    pub count: u64,
     /// Where the study says so.
-    span: Span,
+    pub span: Span,
+    /// Whether stages are run by a schedule, even for a single micro-batch.
+    pub is_pipeline: bool,
+    /// The stage of each layer; none while the model is not cut.
+    pub stage_of_layer: Vec<Stage>,
+    /// Whether what a stage computes is let go and computed again.
+    pub remat: bool,
+    /// Whether the graph is that of the last micro-batch.
+    pub is_last: bool,
 }
 
-impl Cut {
+impl Cutting {
+    /// A batch cut along this dimension, or the one called `batch`.
+    pub fn new(dim: Option<&str>, count: u64, span: Span) -> Self {
+        let dim = Name::from(dim.unwrap_or(BATCH));
+        let (is_pipeline, remat, is_last) = (false, false, false);
+        Self { dim, count, span, is_pipeline, stage_of_layer: Vec::new(), remat, is_last }
+    }
+
     /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
-    pub(super) fn of(spec: &Spec) -> Option<Self> {
+    pub fn of(spec: &Spec) -> Option<Self> {
         let options = spec.items.iter().find_map(|item| match &item.stmt {
             Stmt::Train(options) if options.iter().any(|o| o.key.text == "micro_batches") => {
                 Some(options)
@@ -39,8 +58,7 @@ impl Cut {
         let mut read = Reader::new("train", options, &[], &mut quiet);
         let count = read.whole("micro_batches", 1, MAX_MICRO_BATCHES)?;
         let span = read.get("micro_batches")?.span;
-        let dim = Name::from(read.word("batch").unwrap_or(BATCH));
-        (count > 1).then_some(Self { dim, count, span })
+        (count > 1).then(|| Self::new(read.word("batch"), count, span))
     }
 }
 
@@ -49,8 +67,9 @@ impl Builder<'_> {
     pub(super) fn micro_size(&mut self, dim: &str, size: u64) -> u64 {
         let Some(cut) = self.cut.as_ref().filter(|cut| *cut.dim == *dim) else { return size };
         let micro = MicroBatches::new(Name::clone(&cut.dim), size, cut.count);
-        let size = micro.size;
-        self.built.graph.micro = (micro.count() > 1).then_some(micro);
+        let size = if cut.is_last { micro.last() } else { micro.size };
+        let is_cut = micro.count() > 1 || cut.is_pipeline;
+        self.built.graph.micro = is_cut.then_some(micro);
         size
     }
 
@@ -74,6 +93,23 @@ impl Builder<'_> {
             (Ident { text: cut.dim.to_string(), span: cut.span }, OptValue::Number(size as f64));
         options.push(Opt { key, value, value_span: cut.span, span: cut.span });
         models::expand(preset, &options, &mut Vec::new()).unwrap_or(text)
+    }
+
+    /// Marks each stage as a block whose results are let go and computed again.
+    pub(super) fn remat_stages(&mut self) {
+        if !self.cut.as_ref().is_some_and(|cut| cut.remat) {
+            return;
+        }
+        let graph = &mut self.built.graph;
+        let mut blocks: BTreeMap<Stage, Range<usize>> = BTreeMap::new();
+        for (id, node) in graph.nodes().entries() {
+            if !matches!(node.op, Op::Source(_)) {
+                let at = id.index();
+                let block = blocks.entry(graph.stage(id)).or_insert(at..at);
+                block.end = at + 1;
+            }
+        }
+        graph.remat_blocks = blocks.into_values().collect();
     }
 
     /// Gives loss and states for all micro-batches together; the loss of one, and whether it counts
@@ -103,6 +139,7 @@ impl Builder<'_> {
         let is_mean = self.weight(loss, &cut);
         if Varying::default().of(&self.built.graph, loss) {
             let cx = self.later("loss", self.built.graph.node(loss).span);
+            self.built.graph.layer = self.built.graph.node(loss).layer;
             let graph = &mut self.built.graph;
             graph.rename_node(loss, &Name::from("loss/micro"), Role::Activation);
             let total = micro::accumulate(graph, &cx, loss, is_mean);
@@ -117,7 +154,7 @@ impl Builder<'_> {
     }
 
     /// Whether a micro-batch's loss counts by its share of the rows: not if it is a sum over them.
-    fn weight(&mut self, loss: NodeId, cut: &Cut) -> bool {
+    fn weight(&mut self, loss: NodeId, cut: &Cutting) -> bool {
         let graph = &self.built.graph;
         let combined = micro::combined(graph, loss);
         let name = |id: &NodeId| format!("`{}`", graph.node(*id).name);

@@ -3,7 +3,7 @@
 
 mod tensors;
 mod states;
-mod micro;
+pub mod micro;
 mod blocks;
 mod finish;
 
@@ -16,7 +16,7 @@ use crate::index::NodeId;
 use crate::spec::ast::{Ident, Item, Opt, Pair, Spec, Stmt};
 use crate::spec::parse;
 use blocks::Scopes;
-use micro::Cut;
+use micro::Cutting;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes a graph may have before differentiation.
@@ -36,11 +36,17 @@ pub struct Built {
     pub dim_spans: BTreeMap<String, Span>,
 }
 
-/// Builds the graph of a study.
-pub fn build(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Built {
+/// Builds the graph of a study: that of a micro-batch, where the batch is cut.
+pub fn build(spec: &Spec, cut: Option<&Cutting>, diagnostics: &mut Vec<Diagnostic>) -> Built {
     let mut builder = Builder::new(diagnostics);
+    builder.cut = cut.cloned();
+    if let Some(cut) = cut {
+        builder.built.graph.stage_of_layer.clone_from(&cut.stage_of_layer);
+    }
     let found_train = builder.statements(spec);
     builder.report_unlisted();
+    builder.built.graph.sources_follow_their_readers();
+    builder.remat_stages();
     // Where lines could not be read, they may well hold the model.
     if builder.built.graph.nodes().is_empty() && count_errors(builder.diagnostics) == 0 {
         builder.diagnostics.push(
@@ -81,8 +87,10 @@ struct Builder<'d> {
     blocks: BTreeSet<String>,
     /// `layer.3.` inside the fourth repetition of a block.
     prefix: String,
-    /// Into how many micro-batches the batch is cut.
-    cut: Option<Cut>,
+    /// How many blocks are open.
+    depth: usize,
+    /// How the batch and the layers are cut, if they are.
+    cut: Option<Cutting>,
 }
 
 impl<'d> Builder<'d> {
@@ -100,6 +108,7 @@ impl<'d> Builder<'d> {
             origin: None,
             blocks: BTreeSet::new(),
             prefix: String::new(),
+            depth: 0,
             cut: None,
         }
     }
@@ -168,7 +177,6 @@ impl<'d> Builder<'d> {
             }
             _ => {}
         }
-        self.cut = Cut::of(spec);
         for item in &spec.items {
             let Stmt::Dims(pairs) = &item.stmt else { continue };
             for pair in pairs {
@@ -243,7 +251,10 @@ impl<'d> Builder<'d> {
                 Stmt::Input(decls) => decls.iter().for_each(|d| self.declare(d, Role::Input)),
                 Stmt::Param(decls) => decls.iter().for_each(|d| self.declare(d, Role::Parameter)),
                 Stmt::State(decls) => decls.iter().for_each(|d| self.declare(d, Role::Slot)),
-                Stmt::Assign { name, dims, value } => self.assign(name, dims.as_deref(), value),
+                Stmt::Assign { name, dims, value } => {
+                    self.begin_layer(&name.text);
+                    self.assign(name, dims.as_deref(), value);
+                }
                 Stmt::Next { name, value } => self.next(name, value),
                 Stmt::Block { name, options } => {
                     let length = blocks::length(&items[i..]);
@@ -260,6 +271,15 @@ impl<'d> Builder<'d> {
                 | Stmt::Hardware { .. }
                 | Stmt::Unreadable(_) => {}
             }
+        }
+    }
+
+    /// What stands outside of blocks is a layer of its own, line by line.
+    fn begin_layer(&mut self, name: &str) {
+        if self.depth == 0 {
+            let graph = &mut self.built.graph;
+            graph.layer = graph.layers.len() as u32;
+            graph.layers.push(name.to_owned());
         }
     }
 

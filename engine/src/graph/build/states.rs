@@ -65,6 +65,7 @@ impl Builder<'_> {
     /// Appends the assignments, which are the last a step does.
     pub(super) fn assign_states(&mut self) {
         for (state, next) in self.built.graph.next.clone() {
+            self.built.graph.layer = self.built.graph.node(state).layer;
             let node = self.built.graph.node(state);
             let cx = Context {
                 base: Name::from(format!("update/{}", node.name)),

@@ -74,6 +74,7 @@ impl Builder<'_> {
             role,
             phase: Phase::Forward,
             span,
+            layer: 0,
             is_named: true,
         });
         if uninitialised {

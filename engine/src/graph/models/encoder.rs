@@ -40,10 +40,10 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     let mask = s.vocab - 1;
     text.line(format!("input tokens[batch length] init:integers(1 {mask})"));
     text.line(format!(
-        "hidden = less(random(batch, length), {}) * less(0, tokens)",
+        "masked = less(random(batch, length), {}) * less(0, tokens)",
         number(mask_rate)
     ));
-    text.line(format!("inputs = select(hidden, {mask}, tokens)"));
+    text.line(format!("inputs = select(masked, {mask}, tokens)"));
     sequence.tables(&mut text, &s);
     text.line("param embedding[vocab d_model] init:normal(0 1)");
     let x = sequence.embedded(&mut text, &s, "inputs", None);
@@ -56,6 +56,6 @@ fn expand(read: &mut Reader<'_, '_>) -> String {
     });
     logits(&mut text, &s, "length", None);
     text.line(format!("losses = {}", losses(&s, "tokens")));
-    text.line("loss = sum(losses * hidden) / maximum(sum(hidden), 1)");
+    text.line("loss = sum(losses * masked) / maximum(sum(masked), 1)");
     text.finish()
 }

@@ -26,6 +26,7 @@ impl<'g> Maker<'g> {
 
     /// For the update of one parameter.
     pub(super) fn of(graph: &'g mut Graph, parameter: NodeId) -> Self {
+        graph.layer = graph.node(parameter).layer;
         let node = graph.node(parameter);
         let cx = context(&format!("update/{}", node.name), Role::Slot, node.span);
         Self { graph, cx }
@@ -48,6 +49,7 @@ impl<'g> Maker<'g> {
             role: Role::Slot,
             phase: Phase::Update,
             span: of.span,
+            layer: of.layer,
             is_named: false,
         };
         self.graph.push(node)

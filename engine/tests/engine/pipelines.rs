@@ -1,0 +1,130 @@
+//! Pipelines: every number of cells and micro-batches, schedule, layout and way to keep activations
+//! gives the losses and parameters of the whole model on one processor, and what was predicted.
+
+use crate::common::{session, study};
+use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::pipeline::schedule::Schedule;
+use meshwork_engine::session::{Session, difference, max_difference};
+use meshwork_engine::spmd::check::check;
+use meshwork_engine::study::Study;
+
+const MLP: &str = "mlp batch:8 in:4 hidden:8 depth:5 out:4";
+const TRANSFORMER: &str = "transformer batch:8 length:4 vocab:8 d_model:8 heads:2 d_kv:4 d_ff:16 \
+                           layers:4 dropout:0.1 tied:on";
+const TRAIN: &str = "train optimizer:adam rate:0.01 steps:2 dtype:f64";
+
+fn piped(mesh: &str, model: &str, pipeline: &str) -> Study {
+    study(&format!("{mesh}\nmodel {model}\n{TRAIN}\npipeline over:p {pipeline}"))
+}
+
+/// Runs a pipeline beside the whole model; the messages are those that were predicted.
+fn equals(study: &Study, model: &str) {
+    let text = study.text();
+    let program = study.program().unwrap();
+    check(program).unwrap_or_else(|v| panic!("{text}\n{v:?}\n{}", study.listing().unwrap()));
+    let mut whole = session(&format!("model {model}\n{TRAIN}"));
+    let mut cut = Session::new(study, None, Alone).unwrap();
+    for _ in 0..2 {
+        let (a, b) = (cut.step().loss.unwrap(), whole.step().loss.unwrap());
+        assert!((a - b).abs() < 1e-12, "{text}\n{a} {b}");
+    }
+    assert!(max_difference(&cut, &whole) < 1e-9, "{text}");
+    assert_eq!(cut.counted(), cut.predicted(), "{text}");
+    assert_eq!(cut.peak_bytes(), study.totals().unwrap().peak_bytes_per_processor, "{text}");
+}
+
+#[test]
+fn every_schedule() {
+    for schedule in Schedule::ALL.into_iter().filter(|s| s.copies() == 1) {
+        for remat in ["off", "on", "except_last"] {
+            let pipeline = format!("micro_batches:4 schedule:{} remat:{remat}", schedule.name());
+            equals(&piped("mesh p:2", MLP, &pipeline), MLP);
+        }
+    }
+}
+
+#[test]
+fn every_number_of_cells_and_micro_batches() {
+    for cells in 1..=4 {
+        for micro in [1, 2, 3, 5, 8] {
+            let pipeline = format!("micro_batches:{micro}");
+            equals(&piped(&format!("mesh p:{cells}"), MLP, &pipeline), MLP);
+        }
+    }
+}
+
+/// Whatever layout a cell has; a tied embedding is read at both ends.
+#[test]
+fn layouts_within_cells() {
+    for mesh in [
+        "mesh p:2 a:2\nlayout batch:a",
+        "mesh a:2 p:2\nlayout heads:a d_ff:a vocab:a",
+        "mesh a:2 p:2 b:2\nlayout batch:a heads:b d_ff:b vocab:b",
+    ] {
+        for pipeline in ["micro_batches:4 schedule:1f1b", "micro_batches:2 remat:on schedule:zb_h1"]
+        {
+            equals(&piped(mesh, TRANSFORMER, pipeline), TRANSFORMER);
+        }
+    }
+}
+
+/// A connection over three cells goes straight from the first to the last.
+#[test]
+fn skips_go_straight() {
+    let text = "mesh p:4\ndims batch:8 io:4\ninput x[batch io], t[batch io]\n\
+                param a[io io2], b[io2 io], c[io io2], d[io2 io]\ndims io2:4\n\
+                h1 = tanh(einsum(x, a -> batch io2))\nh2 = tanh(einsum(h1, b -> batch io))\n\
+                h3 = tanh(einsum(h2, c -> batch io2))\nh4 = einsum(h3, d -> batch io) + h1 * 0 + rename(h1, io2 -> io)\n\
+                loss = mean(square(h4 - t))\ntrain rate:0.1 dtype:f64\n";
+    let text = text.replace(" + h1 * 0", "");
+    let study = study(&format!("{text}pipeline over:p micro_batches:4 balance:(1 1 1 2)"));
+    check(study.program().unwrap()).unwrap();
+    let hops: Vec<String> = study
+        .collectives()
+        .iter()
+        .filter(|c| c.kind.name() == "receive")
+        .map(|c| format!("{} {} {}", c.phase.name(), c.tensors[0], c.times))
+        .collect();
+    let forward: Vec<&String> = hops.iter().filter(|h| h.starts_with("forward")).collect();
+    assert_eq!(
+        forward,
+        ["forward h1 4", "forward h2 4", "forward h3 4", "forward h1 4"],
+        "{hops:?}"
+    );
+    let mut whole = session(&text);
+    let mut cut = Session::new(&study, None, Alone).unwrap();
+    let run = |s: &mut Session<Alone>| (0..3).map(|_| s.step().loss.unwrap()).collect::<Vec<_>>();
+    assert!(difference(&run(&mut cut), &run(&mut whole)) < 1e-12);
+    assert!(max_difference(&cut, &whole) < 1e-12);
+}
+
+/// Activations of a stage are held for as many micro-batches as the schedule keeps, or computed
+/// again from its inputs.
+#[test]
+fn memory_follows_the_schedule() {
+    let model = "mlp batch:64 in:16 hidden:64 depth:8 out:16";
+    let peak = |pipeline: &str| {
+        let study = piped("mesh p:4", model, &format!("micro_batches:16 {pipeline}"));
+        study.totals().unwrap().peak_bytes_per_processor
+    };
+    let [gpipe, steady, again] =
+        ["schedule:gpipe", "schedule:1f1b", "schedule:gpipe remat:on"].map(peak);
+    assert!(steady < gpipe && again < gpipe, "{gpipe} {steady} {again}");
+}
+
+/// The bubble is (K−1)/(M+K−1) if stages are even, and shrinks with more micro-batches.
+#[test]
+fn the_bubble_shrinks() {
+    let bubble = |micro: u32| {
+        let study = piped(
+            "mesh p:2",
+            "mlp batch:32 in:64 hidden:64 depth:3 out:64",
+            &format!("micro_batches:{micro}"),
+        );
+        study.timeline().unwrap().bubble_of_makespan()
+    };
+    let all = [1, 2, 4, 8].map(bubble);
+    assert!(all.windows(2).all(|w| w[1] < w[0]), "{all:?}");
+    // The first layer needs no gradient of its input, so stages are not quite even.
+    assert!((all[0] - 0.5).abs() < 1e-12 && (1.0 / 9.0..0.2).contains(&all[3]), "{all:?}");
+}
