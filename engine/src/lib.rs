@@ -24,3 +24,4 @@ pub mod study;
 pub mod session;
 pub mod decode;
 pub mod examples;
+pub mod gauge;

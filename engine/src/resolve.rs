@@ -4,10 +4,10 @@
 //! that share a dimension are cut alike along it.
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::Graph;
 use crate::graph::micro::MicroBatches;
-use crate::graph::{Graph, Node};
 use crate::index::{IdVec, NodeId, TensorAxis};
-use crate::layout::dims::{Dimension, Name};
+use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
 use crate::layout::tensor::{LayoutError, TensorLayout};
@@ -35,15 +35,26 @@ pub fn resolve(
 ) -> Layouts {
     let micro = graph.micro.as_ref();
     let mut problems = Problems { rules, mesh, places, micro, seen: Vec::new() };
-    let layout = |node: &Node| rules.tensor_layout(&node.shape, mesh);
+    // A model has many tensors and few shapes.
+    let mut known: Vec<(&Shape, Result<TensorLayout, LayoutError>)> = Vec::new();
+    let mut layout = |shape| {
+        if let Some((_, layout)) = known.iter().find(|k| k.0 == shape) {
+            return layout.clone();
+        }
+        let layout = rules.tensor_layout(shape, mesh);
+        known.push((shape, layout.clone()));
+        layout
+    };
+    let all: Vec<_> = graph.nodes().iter().map(|node| (node, layout(&node.shape))).collect();
     // Messages speak of the names the user wrote before those derived from them.
-    let (named, derived): (Vec<_>, Vec<_>) = graph.nodes().iter().partition(|n| n.is_named);
-    for node in named.into_iter().chain(derived) {
-        if let Err(error) = layout(node) {
-            problems.note(&node.name, node.shape.dims(), error);
+    for is_named in [true, false] {
+        for (node, layout) in all.iter().filter(|(n, _)| n.is_named == is_named) {
+            if let Err(error) = layout {
+                problems.note(&node.name, node.shape.dims(), error.clone());
+            }
         }
     }
-    let layouts = graph.nodes().iter().map(|node| layout(node).ok()).collect();
+    let layouts = all.into_iter().map(|(_, layout)| layout.ok()).collect();
     problems.report(diagnostics);
     warn_unmatched(graph, rules, mesh, places, diagnostics);
     layouts

@@ -18,12 +18,13 @@ use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
 use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
-use crate::resolve::{Layouts, Places};
+use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::parse::parse;
 use crate::spec::{edit, lex};
 use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
+use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
 use crate::staging::{Laid, Pipe, Surroundings};
@@ -157,14 +158,20 @@ impl Study {
         Self::from_spec(&self.text, spec, Vec::new())
     }
 
+    /// Resolves, lowers and tallies it again, without a pipeline: what a changed layout costs beyond
+    /// reading the text.
+    pub fn replan(&self) -> Option<Tally> {
+        let (graph, mesh) = (&self.built.graph, &self.mesh);
+        let layouts = resolve(graph, &self.rules, mesh, &Places::default(), &mut Vec::new());
+        let program = lower(Model { graph, layouts: &layouts }, None, mesh, None)?;
+        Some(Tally::of(&passed(program, &BTreeSet::new())))
+    }
+
     /// The Program of this study in which the values of these nodes are there after a step.
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
-        let mut program = self.lowered.clone()?;
-        let keep: BTreeSet<ValueId> = keep.iter().filter_map(|&id| program.of_node[id]).collect();
-        combine::combine(&mut program);
-        fuse::fuse(&mut program, &keep);
-        free::free(&mut program, &keep);
-        Some(program)
+        let program = self.lowered.clone()?;
+        let keep = keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        Some(passed(program, &keep))
     }
 
     /// Its text.
@@ -359,6 +366,14 @@ impl Study {
         edit::fit(&self.text, std::slice::from_mut(&mut diagnostic));
         diagnostic
     }
+}
+
+/// What was lowered, after the passes; the values in `keep` stay.
+fn passed(mut program: Program, keep: &BTreeSet<ValueId>) -> Program {
+    combine::combine(&mut program);
+    fuse::fuse(&mut program, keep);
+    free::free(&mut program, keep);
+    program
 }
 
 fn data_places<'a>(spec: &Spec, built: &'a Built) -> places::Places<'a> {

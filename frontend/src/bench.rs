@@ -11,6 +11,7 @@
 use crate::state::{LayoutAs, Studio, Tab};
 use leptos::prelude::*;
 use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::gauge::{CLICKED, PLANNED, Product, QUARTER};
 use meshwork_engine::session::Session;
 use meshwork_engine::study::Study;
 use serde::Serialize;
@@ -19,14 +20,8 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use web_sys::{HtmlElement, MessageChannel, Performance};
 
-/// A mesh of 64 processors.
-const CLICKED: &str = "mesh rows:8 cols:8\nlayout batch:rows hidden:cols\nmodel two_layer batch:64 \
-                       io:64 hidden:64\ntrain optimizer:adam rate:0.001 steps:10\n";
 /// The cell that is clicked. With it `h` has 64 slices, without it 8.
 const CELL: &str = "[role=gridcell][aria-label^='hidden over cols:']";
-/// The first benchmark network at a quarter of its size.
-const TRAINED: &str = "mesh rows:2 cols:2\nlayout batch:rows hidden:cols\nmodel two_layer \
-                       batch:64 io:256 hidden:1024\ntrain optimizer:sgd rate:0.01 steps:1000\n";
 /// Clicks measured.
 const CLICKS: usize = 41;
 /// After so many milliseconds a click has left nothing to do.
@@ -39,6 +34,10 @@ const TRAIN_MS: f64 = 1500.0;
 struct Timings {
     /// Text to study, milliseconds.
     resolve_ms: f64,
+    /// Resolving, lowering and tallying a Transformer of 48 layers on 512 processors, milliseconds.
+    planning_ms: f64,
+    /// The best product of 512³, in billions of operations per second.
+    product_512_gflop_per_second: f64,
     /// A click until all that is in view is painted, resolving included, milliseconds.
     redraw_ms: f64,
     /// The slowest of the clicks.
@@ -72,7 +71,7 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
     let resolve = resolve.collect();
     let mut redraw = clicks(studio, &clock).await?;
     redraw.sort_by(f64::total_cmp);
-    let study = Study::new(TRAINED);
+    let study = Study::new(QUARTER);
     let flops =
         study.totals().map_or(0.0, |t| t.flops_per_processor) * study.mesh().processors() as f64;
     let mut session =
@@ -85,7 +84,19 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
         steps += 1.0;
     }
     let steps_per_second = steps / ((now() - begun) / 1000.0);
+    let planned = Study::new(PLANNED);
+    let time = |work: &mut dyn FnMut()| {
+        let begun = now();
+        work();
+        now() - begun
+    };
+    let planning = (0..CLICKS).map(|_| time(&mut || drop(planned.replan()))).collect();
+    let mut product = Product::new(512).ok_or("no product")?;
+    let least =
+        (0..CLICKS).map(|_| time(&mut || product.run(&Alone))).fold(f64::INFINITY, f64::min);
     let timings = Timings {
+        planning_ms: median(planning),
+        product_512_gflop_per_second: product.flops() / least / 1e6,
         resolve_ms: median(resolve),
         redraw_worst_ms: redraw.last().copied().unwrap_or(0.0),
         redraw_ms: median(redraw),

@@ -12,11 +12,11 @@ use std::process::Command;
 
 type Measures = BTreeMap<String, Value>;
 
-/// Builds, measures, prints.
-pub(crate) fn run() -> Result<()> {
+/// Builds, measures, prints; the options are those of `meshwork bench`.
+pub(crate) fn run(options: &[&str]) -> Result<()> {
     serve::build()?;
     say::step("Measuring natively", "about 2 min");
-    let native = sh::output(Command::new(sh::meshwork()).args(["bench", "--json"]))?;
+    let native = sh::output(Command::new(sh::meshwork()).args(["bench", "--json"]).args(options))?;
     let native = measures(&native).context("what `meshwork bench --json` printed")?;
     let out = browser::e2e().join("test-results/bench.json");
     let mut playwright = browser::playwright()?;

@@ -30,7 +30,8 @@ cargo xtask TASK
   test [--quick]  test everything; --quick leaves out the browser
   e2e [ARGS…]     only the browser tests; ARGS go to Playwright
   tidy            only the rules of the house
-  bench           measure, natively and in the browser, and print a table
+  bench [--peers DIR] [--rounds N]
+                  measure, natively and in the browser, and print a table; peers in DIR in turns
   experiments     train the models of docs/experiments.md, and print its tables
   bless           write what the golden tests expect anew
 ";
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::run(false),
         ["e2e", options @ ..] => test::browser_only(options),
         ["tidy"] => tidy::run(),
-        ["bench"] => bench::run(),
+        ["bench", options @ ..] => bench::run(options),
         ["experiments"] => experiments::run(),
         ["bless"] => test::bless(),
         other => return misuse(&format!("there is no task `{}`", other.join(" "))),

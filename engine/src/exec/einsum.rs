@@ -79,6 +79,10 @@ pub struct Packing<'x, 'o, T> {
     out: &'o mut [T],
 }
 
+/// What a result has beside the side that is cut: the side that is needed whole, its panels if it is
+/// packed, and the output.
+pub type Other<'x, 'o, T> = (&'x [T], &'x [T], &'o mut [T]);
+
 impl<T: Number> Packing<'_, '_, T> {
     /// Packs it.
     pub fn pack(self) {
@@ -197,12 +201,11 @@ impl Matrices {
         parts
     }
 
-    /// The tasks that compute results which share the side that is cut: for each result the other
-    /// side, its panels if it is packed, and the output.
+    /// The tasks that compute results which share the side that is cut.
     pub fn tasks<'x, 'o, T: Number>(
         &'x self,
         part: &'x [T],
-        results: Vec<(&'x [T], &'x [T], &'o mut [T])>,
+        results: Vec<Other<'x, 'o, T>>,
     ) -> Vec<Part<'x, 'o, T>> {
         let (hand, lanes) = (self.part, self.place(self.part).lanes.len());
         let pieces = self.pieces();
@@ -242,5 +245,87 @@ impl Matrices {
             }
         }
         tasks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Einsum, Packing};
+    use crate::exec::number::Number as _;
+    use crate::exec::strides::{Input, Local, offset};
+    use crate::layout::dims::Name;
+
+    /// What the plan computes, and the same by its definition.
+    fn both(a: &Local, b: &Local, out: &Local) -> (bool, Vec<f64>, Vec<f64>) {
+        let numbers = |l: &Local, by: usize| -> Vec<f64> {
+            (0..l.elements()).map(|i| ((i * by + i / 3) % 11) as f64 - 5.0).collect()
+        };
+        let (x, y) = (numbers(a, 7), numbers(b, 5));
+        let mut found = vec![f64::NAN; out.elements()];
+        let by_matrices = match Einsum::new(a, b, out) {
+            Einsum::Matrices(plan) => {
+                let mut panels = vec![0.0; plan.panels::<f64>()];
+                let (part, whole) = plan.sides(&x[..], &y[..]);
+                plan.packings(whole, &mut panels).into_iter().for_each(Packing::pack);
+                for mut task in plan.tasks(part, vec![(whole, &panels, &mut found)]) {
+                    f64::multiply(&mut task);
+                }
+                true
+            }
+            Einsum::Sums(plan) => {
+                for (i, part) in found.chunks_mut(7).enumerate() {
+                    plan.compute([Input::whole(&x), Input::whole(&y)], i * 7, part);
+                }
+                false
+            }
+        };
+        let mut all = Local { names: out.names.clone(), sizes: out.sizes.clone() };
+        for input in [a, b] {
+            for (name, &size) in input.names.iter().zip(&input.sizes) {
+                if !all.names.contains(name) {
+                    all.names.push(Name::clone(name));
+                    all.sizes.push(size);
+                }
+            }
+        }
+        let mut expected = vec![0.0; out.elements()];
+        let at = |l: &Local, i: usize| offset(i, &all.sizes, &l.strides_along(&all));
+        for i in 0..all.elements() {
+            expected[at(out, i)] += x[at(a, i)] * y[at(b, i)];
+        }
+        (by_matrices, found, expected)
+    }
+
+    #[test]
+    fn whatever_the_order_of_dimensions() {
+        let sizes = [("b", 3), ("h", 4), ("l", 19), ("m", 33), ("k", 21), ("d", 2)];
+        let local = |names: &str| {
+            let dims = names.chars().map(|c| sizes.iter().find(|s| s.0 == c.to_string()).unwrap());
+            let (names, sizes) = dims.map(|&(name, size)| (name.into(), size)).unzip();
+            Local { names, sizes }
+        };
+        let cases = [
+            ("lk", "km", "lm", true),
+            ("kl", "mk", "ml", true),
+            ("blhk", "bmhk", "bhlm", true),
+            ("bhlm", "bmhk", "blhk", true),
+            ("blhk", "hkd", "bld", false),
+            ("bld", "blhk", "dhk", false),
+            ("bhlm", "bmkd", "blkhd", false),
+            ("kbl", "mhk", "bmlh", true),
+            ("blm", "blm", "m", false),
+            ("blm", "blm", "bl", false),
+            ("blm", "lm", "mb", false),
+            ("k", "km", "m", false),
+            ("mk", "k", "m", false),
+            ("lk", "bd", "ldkb", false),
+        ];
+        for (a, b, out, is_large) in cases {
+            let (by_matrices, found, expected) = both(&local(a), &local(b), &local(out));
+            assert!(by_matrices || !is_large, "{a} {b} -> {out}");
+            for (x, y) in found.iter().zip(&expected) {
+                assert_eq!(x.to_bits(), (y + 0.0).to_bits(), "{a} {b} -> {out}");
+            }
+        }
     }
 }

@@ -1,22 +1,24 @@
 //! Functions of 32-bit floats without branches or calls, so that the compiler makes vectors of loops
 //! over them: polynomials after Cephes (S. Moshier, 1984–2000), within 2 units of the last place.
 
+/// 1.5·2²³: adding and subtracting it rounds.
+const ROUND: f32 = 12_582_912.0;
+
 /// eˣ.
 #[inline]
 pub fn exp(x: f32) -> f32 {
     // beyond these the result is infinite or 0; not a number stays
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
-    // x = n·ln 2 + r; adding and subtracting 1.5·2²³ rounds
-    const ROUND: f32 = 12_582_912.0;
+    // x = n·ln 2 + r
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
     let p = 1.987_569_1e-4 * r + 1.398_199_9e-3;
     let p = p * r + 8.333_452e-3;
     let p = p * r + 4.166_579_6e-2;
-    let p = p * r + 0.166_666_65;
-    let p = p * r + 0.500_000_01;
+    let p = p * r + 0.166_666_66;
+    let p = p * r + 0.5;
     let y = p * (r * r) + r + 1.0;
     // 2ⁿ in two steps: either half is a normal number where 2ⁿ is not
     let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()).cast_signed();
@@ -36,10 +38,10 @@ pub fn tanh(x: f32) -> f32 {
     let size = x.abs();
     // near 0 an odd polynomial, elsewhere by eˣ
     let z = x * x;
-    let p = -5.704_988_7e-3 * z + 2.063_908_9e-2;
+    let p = -5.704_988_7e-3 * z + 2.063_909e-2;
     let p = p * z - 5.373_971_5e-2;
     let p = p * z + 0.133_314_42;
-    let p = p * z - 0.333_332_82;
+    let p = p * z - 0.333_332_8;
     let near = p * z * x + x;
     let far = (1.0 - 2.0 / (exp(2.0 * size) + 1.0)).copysign(x);
     if size < 0.625 { near } else { far }

@@ -4,13 +4,13 @@ use super::gemm::{self, Hand, Part, Scratch, Side, Tiled};
 use super::{functions, sums};
 use crate::graph::op::Element;
 use bytemuck::Pod;
-use ndarray::LinalgScalar;
+use num_traits::Num;
 use std::cell::RefCell;
 use std::ops::Range;
 
 /// `f32` or `f64`.
 pub trait Number:
-    LinalgScalar + Tiled + Default + Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static
+    Num + Copy + Tiled + Default + Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static
 {
     /// Bytes of one number.
     const BYTES: u64;

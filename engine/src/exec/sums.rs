@@ -6,6 +6,7 @@
 
 use super::number::Number;
 use super::strides::{Input, Local, merge, offset};
+use crate::layout::dims::Name;
 
 /// Numbers that are summed before they are added to the sum of all: rounding errors grow with the
 /// number of additions in a row.
@@ -63,7 +64,7 @@ impl Sums {
         for input in inputs {
             for (name, &size) in input.names.iter().zip(&input.sizes) {
                 if !out.names.contains(name) && !gone.names.contains(name) {
-                    gone.names.push(name.clone());
+                    gone.names.push(Name::clone(name));
                     gone.sizes.push(size);
                 }
             }

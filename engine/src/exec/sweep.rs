@@ -405,10 +405,14 @@ impl<'p> Finder<'p> {
         }
         for member in &mut made {
             let over = self.readers[member.value].iter().find_map(|&reader| {
-                let Step { work: Work::Assign, inputs, .. } = &self.program.steps[reader] else {
-                    return None;
-                };
+                let assign = &self.program.steps[reader];
+                let Step { work: Work::Assign, inputs, .. } = assign else { return None };
                 let target = inputs[0];
+                // A run that stops before it is assigned must not have changed it.
+                let first = &self.program.steps[members[0]];
+                if (assign.phase, assign.body) != (first.phase, first.body) {
+                    return None;
+                }
                 let only_here = |r: &usize| *r < members[0] || members.contains(r);
                 let only_here = self.readers[target].iter().all(only_here);
                 reads.iter().position(|&r| r == target && only_here)

@@ -18,9 +18,9 @@ pub mod build;
 use crate::diag::Span;
 use crate::index::{IdVec, Idx as _, NodeId, Stage};
 use crate::layout::dims::{Name, Shape};
+use indexmap::IndexMap;
 use micro::MicroBatches;
 use op::{Dtype, Element, Op, Phase, Role};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// One operation and the tensor it makes.
@@ -50,8 +50,8 @@ pub struct Node {
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     nodes: IdVec<NodeId, Node>,
-    by_name: BTreeMap<Name, NodeId>,
-    counters: BTreeMap<Name, u32>,
+    by_name: IndexMap<Name, NodeId>,
+    counters: IndexMap<Name, u32>,
     /// The loss, if the study has one.
     pub loss: Option<NodeId>,
     /// Gradient of each parameter, once differentiated.
@@ -184,7 +184,7 @@ impl Graph {
     /// Gives an unnamed node the name the user assigned it.
     pub fn rename_node(&mut self, id: NodeId, name: &Name, role: Role) {
         let node = &mut self.nodes[id];
-        self.by_name.remove(&node.name);
+        self.by_name.swap_remove(&node.name);
         node.name = Name::clone(name);
         node.role = role;
         node.is_named = true;

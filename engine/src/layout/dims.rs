@@ -26,16 +26,16 @@ impl Dimension {
     }
 }
 
-/// An ordered list of dimensions with distinct names.
+/// An ordered list of dimensions with distinct names; cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Shape {
-    dims: Vec<Dimension>,
+    dims: Arc<[Dimension]>,
 }
 
 impl Shape {
     /// The shape of a single number.
-    pub const fn scalar() -> Self {
-        Self { dims: Vec::new() }
+    pub fn scalar() -> Self {
+        Self { dims: Arc::default() }
     }
 
     /// A shape, or the name that stands twice in it.
@@ -45,7 +45,7 @@ impl Shape {
                 return Err(Name::clone(&d.name));
             }
         }
-        Ok(Self { dims })
+        Ok(Self { dims: dims.into() })
     }
 
     /// The dimensions in order.
@@ -86,7 +86,13 @@ impl Shape {
     /// The dimensions of both: this one's in order, then the other's new ones.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let new = other.dims.iter().filter(|d| !self.has(&d.name));
+        let mut new = other.dims.iter().filter(|d| !self.has(&d.name)).peekable();
+        if new.peek().is_none() {
+            return self.clone();
+        }
+        if self.dims.is_empty() {
+            return other.clone();
+        }
         Self { dims: self.dims.iter().chain(new).cloned().collect() }
     }
 

@@ -15,6 +15,7 @@
 use super::dims::Shape;
 use super::mesh::Mesh;
 use crate::index::{Idx as _, MeshAxis, Pnum, TensorAxis};
+use std::sync::Arc;
 
 /// How partial values combine to the tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,10 +39,10 @@ impl Combine {
     }
 }
 
-/// The layout of one tensor: splits and partial values.
+/// The layout of one tensor: splits and partial values. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TensorLayout {
-    split: Vec<Vec<MeshAxis>>,
+    split: Arc<[Vec<MeshAxis>]>,
     partial: Vec<(MeshAxis, Combine)>,
 }
 
@@ -59,7 +60,7 @@ pub enum LayoutError {
 impl TensorLayout {
     /// The tensor of this rank whole on every processor.
     pub fn replicated(rank: usize) -> Self {
-        Self { split: vec![Vec::new(); rank], partial: Vec::new() }
+        Self { split: vec![Vec::new(); rank].into(), partial: Vec::new() }
     }
 
     /// A layout of a tensor of `shape` on `mesh`, checked.
@@ -88,7 +89,7 @@ impl TensorLayout {
                 return Err(LayoutError::SplitAndPartial(a));
             }
         }
-        Ok(Self { split, partial })
+        Ok(Self { split: split.into(), partial })
     }
 
     /// How many tensor dimensions.
@@ -119,7 +120,7 @@ impl TensorLayout {
     /// The same splits without partial values.
     #[must_use]
     pub fn settled(&self) -> Self {
-        Self { split: self.split.clone(), partial: Vec::new() }
+        Self { split: Arc::clone(&self.split), partial: Vec::new() }
     }
 
     /// The tensor dimension that a mesh dimension splits.
@@ -140,12 +141,13 @@ impl TensorLayout {
 
     /// Sizes of a slice, one per tensor dimension.
     pub fn slice_sizes(&self, shape: &Shape, mesh: &Mesh) -> Vec<u64> {
-        shape.dims().iter().zip(&self.split).map(|(d, s)| d.size / mesh.group_size(s)).collect()
+        shape.dims().iter().zip(&*self.split).map(|(d, s)| d.size / mesh.group_size(s)).collect()
     }
 
     /// Elements in a slice.
     pub fn slice_elements(&self, shape: &Shape, mesh: &Mesh) -> u64 {
-        self.slice_sizes(shape, mesh).iter().fold(1, |n, &s| n.saturating_mul(s))
+        let parts = shape.dims().iter().zip(&*self.split);
+        parts.fold(1, |n, (d, s)| n.saturating_mul(d.size / mesh.group_size(s)))
     }
 
     /// Which block of each tensor dimension a processor holds (the slice begins at block × size).

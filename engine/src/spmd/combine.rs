@@ -32,9 +32,11 @@ pub fn combine(program: &mut Program) {
                 || w.step.phase != step.phase
                 || step.inputs.iter().any(|v| w.makes.contains(v))
         };
-        settle(&mut waiting, goes, &mut out);
-        let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();
+        if !waiting.is_empty() {
+            settle(&mut waiting, goes, &mut out);
+        }
         if let Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. }) = step.work {
+            let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();
             join(&mut waiting, (step, stage), bytes, &mut out);
         } else {
             out.push(step);

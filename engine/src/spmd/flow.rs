@@ -29,7 +29,7 @@ impl Splits {
     /// operations want a dimension whole.
     pub fn of(graph: &Graph, id: NodeId, layouts: &Layouts, mesh: &Mesh) -> Self {
         let node = graph.node(id);
-        let mut out = Self::default();
+        let mut out = Self { dims: Vec::with_capacity(node.shape.rank() + 1), result: None };
         match &node.op {
             Op::Reshape => return Self::of_reshape(graph, id, layouts, mesh),
             Op::Window(window) | Op::Unwindow(window) => {
@@ -137,6 +137,12 @@ impl Splits {
     /// Whether a mesh axis splits any dimension here.
     pub fn uses(&self, axis: MeshAxis) -> bool {
         self.dims.iter().any(|(_, axes)| axes.contains(&axis))
+    }
+
+    /// Whether a settled layout of an operand of this shape is the one wanted here.
+    pub fn wants(&self, layout: &TensorLayout, shape: &Shape) -> bool {
+        let mut dims = shape.dims().iter().zip(layout.splits());
+        layout.is_settled() && dims.all(|(d, axes)| self.get(&d.name) == axes)
     }
 
     /// The settled layout of an operand of this shape.

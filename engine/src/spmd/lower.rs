@@ -358,8 +358,15 @@ impl Lowering<'_> {
         {
             return Some(value);
         }
-        let wanted = self.plan.splits[user].operand(self.graph.shape(input), self.mesh)?;
-        self.bring(input, &wanted, self.asker(user))
+        let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
+        let asker = self.asker(user);
+        // Mostly it is there already, and no layout need be made to see that.
+        let here = Asker { body: self.bodies.of_relayout(input, asker.body), ..asker };
+        if let Some(same) = self.known_as(input, |layout| splits.wants(layout, shape), here) {
+            return Some(same);
+        }
+        let wanted = splits.operand(shape, self.mesh)?;
+        self.bring(input, &wanted, asker)
     }
 
     fn stage(&self, node: NodeId) -> Stage {
@@ -375,7 +382,7 @@ impl Lowering<'_> {
     /// there.
     fn bring(&mut self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
         let asker = Asker { body: self.bodies.of_relayout(id, asker.body), ..asker };
-        if let Some(same) = self.known_as(id, wanted, asker) {
+        if let Some(same) = self.known_as(id, |layout| layout == wanted, asker) {
             return Some(same);
         }
         let mut at = self.at_stage(id, asker)?;
@@ -387,10 +394,15 @@ impl Lowering<'_> {
         Some(at)
     }
 
-    fn known_as(&self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
+    fn known_as(
+        &self,
+        id: NodeId,
+        is_wanted: impl Fn(&TensorLayout) -> bool,
+        asker: Asker,
+    ) -> Option<ValueId> {
         let serves = |v: &ValueId| {
             let value = &self.program.values[*v];
-            value.layout == *wanted && value.stage == asker.stage && self.made[*v] <= asker.body
+            is_wanted(&value.layout) && value.stage == asker.stage && self.made[*v] <= asker.body
         };
         self.known[id].iter().copied().find(serves)
     }
@@ -409,7 +421,7 @@ impl Lowering<'_> {
             return Some(own);
         }
         let settled = self.layouts[id].clone()?;
-        if let Some(here) = self.known_as(id, &settled, asker) {
+        if let Some(here) = self.known_as(id, |layout| *layout == settled, asker) {
             return Some(here);
         }
         let node = self.graph.node(id);
@@ -530,7 +542,7 @@ impl Lowering<'_> {
     fn immediate(&mut self, id: NodeId) -> Option<ValueId> {
         let asker = self.asker(id);
         let layout = self.layouts[id].clone()?;
-        if let Some(value) = self.known_as(id, &layout, asker) {
+        if let Some(value) = self.known_as(id, |known| *known == layout, asker) {
             return Some(value);
         }
         let node = self.graph.node(id);

@@ -35,6 +35,7 @@ pub enum Hand {
 
 impl Hand {
     /// The other.
+    #[must_use]
     pub const fn other(self) -> Self {
         match self {
             Self::Left => Self::Right,
@@ -234,25 +235,30 @@ mod tests {
         for shape in [(1, 1, 1), (6, 3, 16), (7, 300, 17), (140, 5, 150), (121, 513, 33)] {
             for transposed in [(false, false), (true, false), (false, true), (true, true)] {
                 for cut in cuts {
-                    let (rows, summed, columns) = shape;
                     let number = |i: usize| ((i * 7 + i / 5) % 9) as f64 - 4.0;
-                    let (a, b, out) = product(shape, transposed, number, cut);
+                    let (a, b, double) = product(shape, transposed, number, cut);
                     let single = product(shape, transposed, |i| number(i) as f32, cut).2;
-                    let x = |i: usize, k: usize| {
-                        a[if transposed.0 { k * rows + i } else { i * summed + k }]
-                    };
-                    let y = |k: usize, j: usize| {
-                        b[if transposed.1 { j * summed + k } else { k * columns + j }]
-                    };
-                    for (at, (&double, &single)) in out.iter().zip(&single).enumerate() {
-                        let (i, j) = (at / columns, at % columns);
-                        let sum: f64 = (0..summed).map(|k| x(i, k) * y(k, j)).sum();
-                        assert_eq!(double.to_bits(), (sum + 0.0).to_bits(), "{shape:?}");
-                        assert_eq!(f64::from(single).to_bits(), (sum + 0.0).to_bits(), "{shape:?}");
+                    let expected = by_definition(shape, transposed, &a, &b);
+                    for ((x, double), single) in expected.into_iter().zip(double).zip(single) {
+                        assert_eq!(double.to_bits(), x.to_bits(), "{shape:?}");
+                        assert_eq!(f64::from(single).to_bits(), x.to_bits(), "{shape:?}");
                     }
                 }
             }
         }
+    }
+
+    fn by_definition(
+        (rows, summed, columns): Shape,
+        transposed: (bool, bool),
+        a: &[f64],
+        b: &[f64],
+    ) -> Vec<f64> {
+        let x = |i: usize, k: usize| a[if transposed.0 { k * rows + i } else { i * summed + k }];
+        let y = |k: usize, j: usize| b[if transposed.1 { j * summed + k } else { k * columns + j }];
+        let at = |at: usize| (at / columns, at % columns);
+        let sum = |(i, j)| (0..summed).map(|k| x(i, k) * y(k, j)).sum::<f64>() + 0.0;
+        (0..rows * columns).map(|i| sum(at(i))).collect()
     }
 
     #[test]

@@ -5,12 +5,11 @@
 //! right one), and *sums*, which go. A panel holds `W` lanes: for each sum their `W` numbers, one
 //! after the other; lanes that are missing are zero.
 
+use super::tile::Tiled;
 use std::ops::Range;
 
 /// Panels that are packed together where lanes lie side by side, so that memory is read in long runs.
 const TOGETHER: usize = 8;
-/// Sums that are transposed together where those lie side by side.
-const BLOCK: usize = 8;
 
 /// Where the positions along one dimension of a matrix lie; the dimension may be several of a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +65,7 @@ pub struct Side<'x, T> {
     pub sums: &'x Steps,
 }
 
-impl<T: Copy + Default> Side<'_, T> {
+impl<T: Tiled + Copy + Default> Side<'_, T> {
     /// Packs some of its lanes and sums into panels of so many lanes.
     pub fn pack(self, width: usize, lanes: Range<usize>, sums: Range<usize>, out: &mut [T]) {
         match width {
@@ -125,26 +124,50 @@ impl<T: Copy + Default> Side<'_, T> {
             }
             return;
         }
-        for (lane, position) in lanes.enumerate() {
-            let start = self.at + self.lanes.at(position);
-            if self.sums.is_run() {
-                let first = start + self.sums.at(sums.start);
-                let run = &self.data[first..first + length];
-                let (blocks, rest) = run.as_chunks::<BLOCK>();
-                let (out, last) = out.split_at_mut(blocks.len() * BLOCK);
-                for (block, out) in blocks.iter().zip(out.as_chunks_mut::<BLOCK>().0) {
-                    for (x, out) in block.iter().zip(out) {
-                        out[lane] = *x;
-                    }
-                }
-                for (x, out) in rest.iter().zip(last) {
-                    out[lane] = *x;
-                }
-            } else {
-                for (sum, out) in sums.clone().zip(&mut *out) {
-                    out[lane] = self.data[start + self.sums.at(sum)];
+        let mut lane = 0;
+        if self.sums.is_run() {
+            let first = self.at + self.sums.at(sums.start);
+            let run =
+                |lane: usize| &self.data[first + self.lanes.at(lanes.start + lane)..][..length];
+            while lane + 4 <= count {
+                quarter(std::array::from_fn(|i| run(lane + i)), lane, out);
+                lane += 4;
+            }
+            for lane in lane..count {
+                for (out, &x) in out.iter_mut().zip(run(lane)) {
+                    out[lane] = x;
                 }
             }
+            return;
+        }
+        for (lane, position) in lanes.enumerate() {
+            let start = self.at + self.lanes.at(position);
+            for (sum, out) in sums.clone().zip(&mut *out) {
+                out[lane] = self.data[start + self.sums.at(sum)];
+            }
+        }
+    }
+}
+
+/// Four lanes that each lie in a run of their own become four of the numbers of every row.
+fn quarter<T: Tiled + Copy + Default, const W: usize>(
+    runs: [&[T]; 4],
+    lane: usize,
+    out: &mut [[T; W]],
+) {
+    let (blocks, rest) = out.as_chunks_mut::<4>();
+    let [a, b, c, d] = runs.map(|run| run.as_chunks::<4>());
+    for ((((out, a), b), c), d) in blocks.iter_mut().zip(a.0).zip(b.0).zip(c.0).zip(d.0) {
+        let rows = T::transposed([*a, *b, *c, *d]);
+        for (out, row) in out.iter_mut().zip(rows) {
+            if let Some(out) = out[lane..].first_chunk_mut() {
+                *out = row;
+            }
+        }
+    }
+    for (i, out) in rest.iter_mut().enumerate() {
+        for (out, run) in out[lane..].iter_mut().zip([a.1, b.1, c.1, d.1]) {
+            *out = run[i];
         }
     }
 }

@@ -24,6 +24,14 @@ pub trait Tiled: Sized {
 
     /// The fastest tile of this machine.
     fn tile() -> Tile<Self>;
+
+    /// Rows as columns.
+    fn transposed(rows: [[Self; 4]; 4]) -> [[Self; 4]; 4]
+    where
+        Self: Copy,
+    {
+        std::array::from_fn(|i| std::array::from_fn(|j| rows[j][i]))
+    }
 }
 
 /// Plain code for any machine; the compiler makes vectors of it where it can.
@@ -51,8 +59,9 @@ macro_rules! plain {
 mod x86 {
     use super::Tile;
     use std::arch::x86_64::{
-        __m256, __m256d, _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps,
-        _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
+        __m128, __m256, __m256d, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
+        _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_set1_pd,
+        _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
     };
     use std::mem::transmute;
 
@@ -137,6 +146,22 @@ mod x86 {
         _mm256_add_pd
     );
 
+    /// Rows as columns.
+    #[inline]
+    pub(super) fn transposed(rows: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+        #[inline]
+        #[target_feature(enable = "sse")]
+        fn transposed([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
+            let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+            let (low, high) = (_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
+            let (ab, cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            [low, high, _mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab)]
+        }
+        // SAFETY: the arrays and the registers are the same plain bits, and every CPU with 64 bits
+        // has these registers.
+        unsafe { transmute(transposed(transmute::<[[f32; 4]; 4], [__m128; 4]>(rows))) }
+    }
+
     /// `found` where the CPU has AVX2 and FMA, else `plain`.
     pub(super) fn choose<T>(found: Tile<T>, plain: Tile<T>) -> Tile<T> {
         let has = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
@@ -192,6 +217,12 @@ impl Tiled for f32 {
     #[cfg(target_arch = "x86_64")]
     fn tile() -> Tile<Self> {
         x86::choose(x86::single::found, plain_f32)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn transposed(rows: [[Self; 4]; 4]) -> [[Self; 4]; 4] {
+        x86::transposed(rows)
     }
 
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]

@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::exec::buffers::{Buffer, Slice};
-use crate::exec::einsum::{Matrices, Packing};
+use crate::exec::einsum::{Matrices, Other, Packing};
 use crate::exec::kernel::{Kernel, Place, TASK};
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
@@ -67,8 +67,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         let packings = packings.flat_map(|(whole, panels)| plan.packings(whole, panels)).collect();
         self.spread(operations, packings, Packing::pack);
         let (parts, part_of) = same(sides.iter().map(|side| side.0));
-        let mut shared: Vec<Vec<(&[T], &[T], &mut [T])>> =
-            parts.iter().map(|_| Vec::new()).collect();
+        let mut shared: Vec<Vec<Other<'_, '_, T>>> = parts.iter().map(|_| Vec::new()).collect();
         for ((out, &whole), &part) in results.iter_mut().zip(&whole_of).zip(&part_of) {
             shared[part].push((wholes[whole], &panels[whole], out));
         }
