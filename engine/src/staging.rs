@@ -69,9 +69,8 @@ impl Pipe {
         places: &Places,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
-        let (options, span) = spec.items.iter().find_map(|item| match &item.stmt {
-            Stmt::Pipeline(options) => Some((options, item.span)),
-            _ => None,
+        let (options, span) = spec.items.iter().find_map(|item| {
+            if let Stmt::Pipeline(options) = &item.stmt { Some((options, item.span)) } else { None }
         })?;
         let before = diagnostics.len();
         let mut read = Reader::new("pipeline", options, OPTIONS, diagnostics);
@@ -126,6 +125,11 @@ impl Pipe {
     pub fn cutting(&self) -> Cutting {
         let count = u64::from(self.extent.micro_batches);
         Cutting { is_pipeline: true, ..Cutting::new(self.batch.as_deref(), count, self.span) }
+    }
+
+    /// Its schedule.
+    pub const fn schedule(&self) -> Schedule {
+        self.schedule
     }
 
     /// Whether the last micro-batch keeps what the others compute again.

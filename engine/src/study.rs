@@ -18,6 +18,9 @@ use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
 use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
+use crate::picture;
+use crate::picture::scene::Scene;
+use crate::picture::timeline::View;
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::parse::parse;
@@ -147,12 +150,10 @@ impl Study {
     pub fn alone(&self) -> Self {
         let mut spec = self.spec.clone();
         for item in &mut spec.items {
-            match &mut item.stmt {
-                stmt @ (Stmt::Mesh(_) | Stmt::Layout(_) | Stmt::Pipeline(_)) => *stmt = Stmt::Blank,
-                Stmt::Train(options) => {
-                    options.retain(|o| !matches!(&*o.key.text, "micro_batches" | "batch"));
-                }
-                _ => {}
+            if let Stmt::Mesh(_) | Stmt::Layout(_) | Stmt::Pipeline(_) = item.stmt {
+                item.stmt = Stmt::Blank;
+            } else if let Stmt::Train(options) = &mut item.stmt {
+                options.retain(|o| !matches!(&*o.key.text, "micro_batches" | "batch"));
             }
         }
         Self::from_spec(&self.text, spec, Vec::new())
@@ -238,6 +239,24 @@ impl Study {
     /// time and a hop what the study says.
     pub fn timeline(&self) -> Option<Timeline> {
         self.pipe.as_ref()?.timeline(self.program.as_ref()?)
+    }
+
+    /// The same as a picture.
+    pub fn timeline_scene(&self) -> Option<Scene> {
+        let program = self.program.as_ref()?;
+        let cells = program.cells.as_ref()?;
+        let timeline = self.timeline()?;
+        let order = cells.order().extent();
+        let name = self.pipe.as_ref()?.schedule().name();
+        let title = format!(
+            "{name}, {} cells, {} micro-batches: {:.0} % of the time idle",
+            order.ranks,
+            order.micro_batches,
+            100.0 * timeline.bubble_of_makespan()
+        );
+        let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
+        let pnums = (0..program.ranks()).map(of_cell).collect();
+        Some(picture::timeline::scene(&timeline, &View { title, unit: String::new(), pnums }))
     }
 
     /// The costs as formulas (the paper's Table 1).

@@ -11,11 +11,25 @@ pub use meshwork_engine::picture::svg::Colours;
 /// Pictures beside each other on a sheet.
 const COLUMNS: usize = 3;
 
-/// The picture of one tensor, or of the whole study. The error says which tensor is unknown.
-pub fn svg(study: &Study, tensor: Option<&str>, colours: Colours) -> Result<String, String> {
-    let scene = match tensor {
-        Some(name) => tensor_scene(study, name)?,
-        None => sheet(study),
+/// What is drawn of a study.
+#[derive(Debug, Clone, Copy)]
+pub enum What<'a> {
+    /// The mesh and all named tensors.
+    All,
+    /// One tensor.
+    Tensor(&'a str),
+    /// Which cell of its pipeline does what when.
+    Timeline,
+}
+
+/// A picture of a study. The error says which tensor is unknown, or that there is no pipeline.
+pub fn svg(study: &Study, what: What<'_>, colours: Colours) -> Result<String, String> {
+    let scene = match what {
+        What::Tensor(name) => tensor_scene(study, name)?,
+        What::Timeline => study.timeline_scene().ok_or_else(|| {
+            "the study has no pipeline: `pipeline over:MESH_DIMENSION` makes one".to_owned()
+        })?,
+        What::All => sheet(study),
     };
     Ok(draw(&scene, &Style { colours, ..Style::default() }))
 }
@@ -24,6 +38,7 @@ fn sheet(study: &Study) -> Scene {
     let tensors = study.tensors();
     let named = tensors.iter().filter(|t| t.is_named);
     let mut scenes = vec![mesh::scene(study.mesh())];
+    scenes.extend(study.timeline_scene());
     scenes.extend(named.filter_map(|t| scene(study, t)));
     sheet::compose("The mesh and the tensors of the study", &scenes, COLUMNS)
 }
@@ -36,7 +51,7 @@ fn tensor_scene(study: &Study, name: &str) -> Result<Scene, String> {
 
 fn scene(study: &Study, info: &TensorInfo) -> Option<Scene> {
     let layout = info.layout.as_ref()?;
-    Some(tensor::scene(&info.name, &info.shape, layout, &info.partial, study.mesh()))
+    Some(tensor::scene(&info.name, &info.shape, layout, &info.partial, study.mesh(), info.cell))
 }
 
 /// Says that a study has no such tensor, and which one may have been meant.

@@ -57,9 +57,9 @@ impl MicroBatches {
 
     /// A shape with the rows of the whole mini-batch.
     pub fn whole_shape(&self, shape: &Shape) -> Shape {
-        let dims = shape.dims().iter().map(|d| match d.name == self.dim {
-            true => Dimension::new(Name::clone(&d.name), self.whole),
-            false => d.clone(),
+        let dims = shape.dims().iter().map(|d| {
+            let size = if d.name == self.dim { self.whole } else { d.size };
+            Dimension::new(Name::clone(&d.name), size)
         });
         Shape::new(dims.collect()).unwrap_or_default()
     }
@@ -84,12 +84,11 @@ impl Varying {
     fn node(&self, graph: &Graph, id: NodeId) -> bool {
         let Some(micro) = &graph.micro else { return false };
         let node = graph.node(id);
-        match node.op {
-            Op::Share => true,
-            Op::Accumulate => false,
-            Op::Source(_) | Op::Index | Op::Noise(..) => node.shape.has(&micro.dim),
-            _ => node.inputs.iter().any(|i| self.known[i.index()]),
+        if let Op::Source(_) | Op::Index | Op::Noise(..) = node.op {
+            return node.shape.has(&micro.dim);
         }
+        let of_inputs = || node.inputs.iter().any(|i| self.known[i.index()]);
+        node.op == Op::Share || (node.op != Op::Accumulate && of_inputs())
     }
 }
 
@@ -105,6 +104,7 @@ pub struct Combined {
 }
 
 /// Which tensors on the way to a loss combine the rows of the batch, and how.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what combines no rows is passed over")]
 pub fn combined(graph: &Graph, loss: NodeId) -> Combined {
     let mut out = Combined::default();
     let Some(micro) = &graph.micro else { return out };
@@ -158,6 +158,10 @@ pub fn combined(graph: &Graph, loss: NodeId) -> Combined {
 }
 
 /// The dimensions of a tensor along which the rows lie, from those of its inputs.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "rows stay where they were unless an operation renames or joins them"
+)]
 fn rows_of(
     graph: &Graph,
     micro: &MicroBatches,
@@ -184,6 +188,7 @@ fn rows_of(
 }
 
 /// Whether sums pass through an operation so many of whose inputs vary.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an operation is not linear unless listed")]
 fn is_linear(op: &Op, varying: usize) -> bool {
     match op {
         Op::Elementwise(Element::Identity | Element::Neg | Element::Add | Element::Sub)

@@ -42,12 +42,13 @@ impl Bodies {
             late[id.index()] = accumulates
                 || node.phase == Phase::Update
                 || (!varies && node.inputs.iter().any(|i| late[i.index()]));
-            let kind = match node.phase {
-                Phase::Update => BodyKind::End,
-                Phase::Forward | Phase::Backward if graph.micro.is_none() => by_phase(node.phase),
-                _ if varies || accumulates => by_phase(node.phase),
-                _ if late[id.index()] => BodyKind::End,
-                _ => BodyKind::Begin,
+            let is_of_phase = graph.micro.is_none() || varies || accumulates;
+            let kind = if is_of_phase || node.phase == Phase::Update {
+                by_phase(node.phase)
+            } else if late[id.index()] {
+                BodyKind::End
+            } else {
+                BodyKind::Begin
             };
             let is_fixed = !matches!(node.op, Op::Source(_) | Op::Accumulate)
                 && node.inputs.iter().all(|&i| of[i].is_fixed);

@@ -173,6 +173,6 @@ fn titles_and_descriptions_say_what_is_drawn() {
 
     let whole = mesh("rows:2");
     let layout = say::rules("").tensor_layout(&say::shape(""), &whole).unwrap();
-    let loss = tensor_picture::scene("loss", &say::shape(""), &layout, &[], &whole);
+    let loss = tensor_picture::scene("loss", &say::shape(""), &layout, &[], &whole, None);
     assert_eq!(loss.title, "loss[], whole");
 }

@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn tensors((mesh, shape, layout) in cases()) {
-        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh);
+        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh, None);
         check_scene(&scene)?;
 
         let parts: Vec<u64> = layout.splits().iter().map(|a| mesh.group_size(a)).collect();
@@ -141,7 +141,7 @@ proptest! {
         let split = vec![vec![MeshAxis::new(0)], vec![MeshAxis::new(1)]];
         let layout = TensorLayout::new(split, Vec::new(), &shape, &mesh).unwrap();
         prop_assert_eq!(layout.split_by(MeshAxis::new(1)), Some(TensorAxis::new(1)));
-        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh);
+        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh, None);
         let faces: Vec<(u32, u8)> = scene
             .marks
             .iter()
@@ -207,9 +207,9 @@ fn the_largest_mesh_is_drawn_at_once() {
         Shape::new(vec![Dimension::new("a", 1 << 10), Dimension::new("b", 1 << 10)]).unwrap();
     let split = vec![vec![MeshAxis::new(0)], vec![MeshAxis::new(1)]];
     let layout = TensorLayout::new(split, Vec::new(), &shape, &mesh).unwrap();
-    check_scene(&tensor_picture::scene("w", &shape, &layout, &[], &mesh)).unwrap();
+    check_scene(&tensor_picture::scene("w", &shape, &layout, &[], &mesh, None)).unwrap();
     let whole = TensorLayout::replicated(2);
-    let scene = tensor_picture::scene("w", &shape, &whole, &[], &mesh);
+    let scene = tensor_picture::scene("w", &shape, &whole, &[], &mesh, None);
     check_scene(&scene).unwrap();
     assert_eq!(scene.table.rows[0][3], "0–1048575");
 }

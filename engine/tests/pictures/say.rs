@@ -38,7 +38,7 @@ pub(crate) fn tensor(name: &str, dims: &str, by: &str, partial: &[&str], on: &st
     let (shape, mesh) = (shape(dims), mesh(on));
     let layout = rules(by).tensor_layout(&shape, &mesh).unwrap();
     let partial: Vec<_> = partial.iter().map(|n| mesh.axis(n).unwrap()).collect();
-    tensor::scene(name, &shape, &layout, &partial, &mesh)
+    tensor::scene(name, &shape, &layout, &partial, &mesh, None)
 }
 
 /// Whether a tone is that of a face of a slice.

@@ -42,7 +42,7 @@ impl Card {
     fn scene(&self) -> Option<Scene> {
         let t = &self.tensor;
         let layout = t.layout.as_ref()?;
-        Some(picture::tensor::scene(&t.name, &t.shape, layout, &t.partial, &self.mesh))
+        Some(picture::tensor::scene(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
     }
 
     fn name(&self) -> String {

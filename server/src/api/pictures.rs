@@ -3,7 +3,7 @@
 use super::extract::Ask;
 use crate::convert;
 use crate::data::hash::sha256;
-use crate::picture::{Colours, svg};
+use crate::picture::{Colours, What, svg};
 use crate::problem::Problem;
 use crate::state::State;
 use axum::extract::{self, RawQuery};
@@ -19,6 +19,7 @@ use serde::Deserialize;
 pub struct Wanted {
     study: Option<String>,
     tensor: Option<String>,
+    timeline: Option<bool>,
     theme: Option<Theme>,
 }
 
@@ -37,6 +38,7 @@ enum Theme {
         ("mesh" = Option<String>, Query), ("layout" = Option<String>, Query),
         ("model" = Option<String>, Query), ("dims" = Option<String>, Query),
         ("tensor" = Option<String>, Query, description = "Only this tensor"),
+        ("timeline" = Option<bool>, Query, description = "`true`: the timeline of the pipeline"),
         ("theme" = Option<String>, Query, description = "`light` or `dark`; else the reader's")),
     responses((status = 200, body = String, content_type = "image/svg+xml"), (status = 304),
         (status = 404, body = api::Problem, content_type = "application/problem+json"),
@@ -60,7 +62,12 @@ pub async fn picture(
             Some(Theme::Light) => Colours::Light,
             Some(Theme::Dark) => Colours::Dark,
         };
-        svg(&study, wanted.tensor.as_deref(), colours).map_err(Problem::NotFound)
+        let what = match &wanted.tensor {
+            Some(name) => What::Tensor(name),
+            None if wanted.timeline == Some(true) => What::Timeline,
+            None => What::All,
+        };
+        svg(&study, what, colours).map_err(Problem::NotFound)
     };
     let picture = state.desk().call(make).await?;
     Ok(answer(picture, &headers))
@@ -90,7 +97,9 @@ fn is_id(link: &str) -> bool {
 
 /// The query without what says how to draw.
 fn without_ours(query: &str) -> String {
-    let ours = |part: &&str| !part.starts_with("tensor=") && !part.starts_with("theme=");
+    let is_ours =
+        |key: &&str| ["tensor=", "timeline=", "theme="].iter().any(|k| key.starts_with(k));
+    let ours = |part: &&str| !is_ours(part);
     query.split('&').filter(ours).collect::<Vec<_>>().join("&")
 }
 

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::{Failure, report};
-use crate::picture::{Colours, svg};
+use crate::picture::{Colours, What, svg};
 use clap::ValueEnum;
 use meshwork_engine::study::Study;
 use std::io::{self, Write as _};
@@ -14,6 +14,9 @@ pub(super) struct Args {
     /// Draw this tensor only [default: the mesh and all named tensors]
     #[arg(long, value_name = "NAME")]
     tensor: Option<String>,
+    /// Draw the timeline of the pipeline
+    #[arg(long, conflicts_with = "tensor")]
+    timeline: bool,
     /// Where the picture goes; - for standard output
     #[arg(short, long, value_name = "OUT.svg")]
     output: String,
@@ -40,7 +43,12 @@ pub(super) fn draw(args: &Args) -> Result<(), Failure> {
         Some(Theme::Light) => Colours::Light,
         Some(Theme::Dark) => Colours::Dark,
     };
-    let picture = svg(&study, args.tensor.as_deref(), colours).map_err(Failure::Misuse)?;
+    let what = match &args.tensor {
+        Some(name) => What::Tensor(name),
+        None if args.timeline => What::Timeline,
+        None => What::All,
+    };
+    let picture = svg(&study, what, colours).map_err(Failure::Misuse)?;
     if args.output == "-" {
         return Ok(io::stdout().lock().write_all(picture.as_bytes())?);
     }

@@ -17,6 +17,7 @@ use crate::exec::sweep::{Role, Sweep, sweeps};
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
+use crate::spmd::cells::Cells;
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Entry, Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
@@ -195,7 +196,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let v = &program.values[value];
             let sizes = program.slice_sizes(value);
             let replicated = v.layout.replicated_over(mesh);
-            let pipe = program.cells.as_ref().map(|cells| cells.axis());
+            let pipe = program.cells.as_ref().map(Cells::axis);
             let first = |p: &Pnum| {
                 let mut others = replicated.iter().filter(|&&a| Some(a) != pipe);
                 others.all(|&a| mesh.coord(*p, a) == 0)

@@ -48,11 +48,9 @@ impl Cutting {
 
     /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
     pub fn of(spec: &Spec) -> Option<Self> {
-        let options = spec.items.iter().find_map(|item| match &item.stmt {
-            Stmt::Train(options) if options.iter().any(|o| o.key.text == "micro_batches") => {
-                Some(options)
-            }
-            _ => None,
+        let options = spec.items.iter().find_map(|item| {
+            let Stmt::Train(options) = &item.stmt else { return None };
+            options.iter().any(|o| o.key.text == "micro_batches").then_some(options)
         })?;
         let mut quiet = Vec::new();
         let mut read = Reader::new("train", options, &[], &mut quiet);
@@ -81,10 +79,10 @@ impl Builder<'_> {
         text: String,
     ) -> String {
         let Some(cut) = self.cut.clone() else { return text };
-        let pairs = parse::parse(&text).0.items.into_iter().filter_map(|item| match item.stmt {
-            Stmt::Dims(pairs) => Some(pairs),
-            _ => None,
-        });
+        let pairs =
+            parse::parse(&text).0.items.into_iter().filter_map(|item| {
+                if let Stmt::Dims(pairs) = item.stmt { Some(pairs) } else { None }
+            });
         let Some(whole) = pairs.flatten().find(|p| p.name.text == *cut.dim) else { return text };
         let size = self.micro_size(&cut.dim, whole.size);
         let mut options = options.to_vec();
@@ -129,7 +127,7 @@ impl Builder<'_> {
             return (loss, false);
         }
         for (state, next) in self.built.graph.next.clone() {
-            let cx = self.later(&format!("{}/next", self.built.graph.node(state).name), cut.span);
+            let cx = later(&format!("{}/next", self.built.graph.node(state).name), cut.span);
             let next = micro::over_mini_batch(&mut self.built.graph, &cx, next);
             if let Some(place) = self.built.graph.next.iter_mut().find(|n| n.0 == state) {
                 place.1 = next;
@@ -138,7 +136,7 @@ impl Builder<'_> {
         let Some(loss) = loss else { return (None, false) };
         let is_mean = self.weight(loss, &cut);
         if Varying::default().of(&self.built.graph, loss) {
-            let cx = self.later("loss", self.built.graph.node(loss).span);
+            let cx = later("loss", self.built.graph.node(loss).span);
             self.built.graph.layer = self.built.graph.node(loss).layer;
             let graph = &mut self.built.graph;
             graph.rename_node(loss, &Name::from("loss/micro"), Role::Activation);
@@ -147,10 +145,6 @@ impl Builder<'_> {
             graph.loss = Some(total);
         }
         (Some(loss), is_mean)
-    }
-
-    fn later(&self, base: &str, span: Span) -> Context {
-        Context { base: Name::from(base), role: Role::Activation, phase: Phase::Forward, span }
     }
 
     /// Whether a micro-batch's loss counts by its share of the rows: not if it is a sum over them.
@@ -182,4 +176,9 @@ impl Builder<'_> {
         self.diagnostics.extend(fault);
         combined.sums.is_empty()
     }
+}
+
+/// Where nodes called `base/1`, `base/2`, … of the forward pass belong.
+fn later(base: &str, span: Span) -> Context {
+    Context { base: Name::from(base), role: Role::Activation, phase: Phase::Forward, span }
 }

@@ -28,6 +28,8 @@ pub(super) struct Cut<'a> {
     layout: &'a TensorLayout,
     /// Mesh dimensions along which the slices are summands (or candidates for max, min).
     pending: Vec<(MeshAxis, Combine)>,
+    /// The cell of a pipeline, along a mesh dimension, where the tensor exists.
+    cell: Option<(MeshAxis, u64)>,
     /// Blocks per tensor dimension.
     pub(super) parts: Vec<u64>,
     /// Sizes of a slice.
@@ -40,13 +42,15 @@ pub(super) struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     /// The slices of a tensor. `partial` adds mesh dimensions over which a sum is pending to those
-    /// of the layout; ones that split the tensor are settled and do not count.
+    /// of the layout; ones that split the tensor are settled and do not count. A tensor of a
+    /// pipeline exists in one cell.
     pub(super) fn new(
         name: &'a str,
         shape: &'a Shape,
         layout: &'a TensorLayout,
         partial: &[MeshAxis],
         mesh: &'a Mesh,
+        cell: Option<(MeshAxis, u64)>,
     ) -> Self {
         let mut pending = layout.partial().to_vec();
         for &axis in partial {
@@ -62,13 +66,16 @@ impl<'a> Cut<'a> {
         let mut offsets = vec![0];
         for axis in mesh.axes().filter(|&a| layout.split_by(a).is_none()) {
             let stride = strides[axis.index()] as u32;
-            let along = 0..mesh.size(axis) as u32;
+            let along = match cell.filter(|c| c.0 == axis) {
+                Some((_, rank)) => rank as u32..rank as u32 + 1,
+                None => 0..mesh.size(axis) as u32,
+            };
             offsets =
                 offsets.iter().flat_map(|o| along.clone().map(move |c| o + c * stride)).collect();
         }
         let sizes = layout.slice_sizes(shape, mesh);
         let parts = layout.splits().iter().map(|axes| mesh.group_size(axes)).collect();
-        Self { name, shape, mesh, layout, pending, parts, sizes, offsets, strides }
+        Self { name, shape, mesh, layout, pending, cell, parts, sizes, offsets, strides }
     }
 
     /// How many distinct slices.
@@ -159,7 +166,8 @@ impl<'a> Cut<'a> {
         let axes = self.layout.replicated_over(self.mesh);
         let axes: Vec<String> = axes
             .into_iter()
-            .filter(|&a| self.mesh.size(a) > 1 && self.pending.iter().all(|&(p, _)| p != a))
+            .filter(|&a| self.mesh.size(a) > 1 && self.cell.is_none_or(|c| c.0 != a))
+            .filter(|&a| self.pending.iter().all(|&(p, _)| p != a))
             .map(|a| self.mesh.dim(a).name.to_string())
             .collect();
         (!axes.is_empty()).then(|| words::and(&axes))

@@ -129,8 +129,9 @@ pub fn scene(
     layout: &TensorLayout,
     partial: &[MeshAxis],
     mesh: &Mesh,
+    cell: Option<(MeshAxis, u64)>,
 ) -> Scene {
-    let cut = Cut::new(name, shape, layout, partial, mesh);
+    let cut = Cut::new(name, shape, layout, partial, mesh, cell);
     let plan = Plan::new(&cut);
     let look = look(&cut, &plan);
     let mut draft = match cut.parts.len() {
