@@ -30,9 +30,9 @@ test('the built-in text: perplexity, then a sample, here and on the server', asy
   await page.getByRole('button', { name: 'Run on server' }).click();
   const there = page.locator('.pane-server .run-log');
   await expect(there.getByRole('status')).toHaveText('Done', { timeout: 60_000 });
-  await expect(there.locator('.held-out dd').first()).toHaveText(
-    await here.locator('.held-out dd').first().innerText(),
-  );
+  // The same but for the rounding of other kernels.
+  const same = parseFloat(await there.locator('.held-out dd').first().innerText());
+  expect(Math.abs(same / perplexity - 1)).toBeLessThan(0.02);
   await there.getByLabel('Text to go on from').fill('let ');
   await there.getByRole('button', { name: 'Write' }).click();
   await expect(there.locator('.sample-text')).toContainText('let ', { timeout: 30_000 });

@@ -51,9 +51,12 @@ pub(crate) fn run() -> Result<()> {
             let apart = apart.fold(0.0, f64::max);
             held &= outcomes.iter().all(|o| o.per_token < *before);
             *before = first.per_token;
-            let Outcome { per_token, per_word, .. } = first;
+            let tokens: Vec<String> =
+                outcomes.iter().map(|o| format!("{:.3}", o.per_token)).collect();
             let line = format!(
-                "| {d_ff} | {heads} | {seed} | {per_token:.2} | {per_word:.2e} | {apart:.1e} |"
+                "| {d_ff} | {heads} | {seed} | {} | {:.2e} | {apart:.1e} |",
+                tokens.join(" | "),
+                first.per_word
             );
             say::line(&line);
             writeln!(table, "{line}")?;

@@ -139,7 +139,7 @@ pub fn log_probability(logits: &[f64], at: usize) -> f64 {
 pub struct Where {
     /// For each dimension of the output, the last first: its size, and how far its elements are
     /// apart.
-    steps: Vec<(u64, u64)>,
+    strides: Vec<(u64, u64)>,
     elements: usize,
 }
 
@@ -149,19 +149,19 @@ impl Where {
     pub fn new(wiring: &Wiring, shape: &Shape) -> Self {
         let Wiring { batch, labels, target_shape, .. } = wiring;
         let labels = labels.as_ref().filter(|d| shape.has(&d.name));
-        let mut step = labels.map_or(1, |d| d.size);
+        let mut stride = labels.map_or(1, |d| d.size);
         let mut of: BTreeMap<&Name, u64> = BTreeMap::new();
         of.extend(labels.iter().map(|d| (&d.name, 1)));
-        let other = step;
+        let other = stride;
         for d in target_shape.dims().iter().rev().filter(|d| d.name != batch.name) {
-            of.insert(&d.name, step);
-            step *= d.size;
+            of.insert(&d.name, stride);
+            stride *= d.size;
         }
-        of.insert(&batch.name, step);
+        of.insert(&batch.name, stride);
         let single = if wiring.only(target_shape).is_some() { other } else { 0 };
-        let steps = shape.dims().iter().rev();
-        let steps = steps.map(|d| (d.size, of.get(&d.name).copied().unwrap_or(single))).collect();
-        Self { steps, elements: (step * batch.size) as usize }
+        let dims = shape.dims().iter().rev();
+        let strides = dims.map(|d| (d.size, of.get(&d.name).copied().unwrap_or(single))).collect();
+        Self { strides, elements: (stride * batch.size) as usize }
     }
 
     /// The numbers in that order.
@@ -169,8 +169,8 @@ impl Where {
         let mut out = vec![0.0; self.elements];
         for (i, &x) in numbers.iter().enumerate() {
             let (mut index, mut at) = (i as u64, 0);
-            for (size, step) in &self.steps {
-                at += (index % size) * step;
+            for (size, stride) in &self.strides {
+                at += (index % size) * stride;
                 index /= size;
             }
             out[at as usize] = x;
