@@ -12,7 +12,7 @@ use crate::graph::build::micro::Cutting;
 use crate::graph::build::{Built, build};
 use crate::graph::options::Reader;
 use crate::graph::train::MAX_MICRO_BATCHES;
-use crate::index::{IdVec, MeshAxis, Stage};
+use crate::index::{BodyId, IdVec, MeshAxis, NodeId, Stage, ValueId};
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
 use crate::pipeline::needs::When;
@@ -25,9 +25,13 @@ use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{Opt, OptValue, Spec, Stmt};
 use crate::spmd::cells::Cells;
+use crate::spmd::collective::Collective;
 use crate::spmd::lower::{Model, lower};
-use crate::spmd::program::{BodyKind, Program};
+use crate::spmd::program::{Body, BodyKind, Program, Step};
+use crate::spmd::run::{MeshImpl, walk};
 use crate::timeline::Timeline;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// The options of `pipeline`.
 const OPTIONS: &[&str] = &[
@@ -196,34 +200,21 @@ impl Pipe {
     /// Who does what when, if a floating point operation takes one unit of time.
     pub fn timeline(&self, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
-        let mut stages: IdVec<Stage, StageCosts> = (0..cells.stages())
-            .map(|_| StageCosts {
-                forward: 0.0,
-                recompute: 0.0,
-                backward: 0.0,
-                input_gradient: 0.0,
-                weight_gradient: 0.0,
-            })
-            .collect();
-        for step in &program.steps {
-            let body = program.bodies[step.body];
-            let flops = program.flops(step) as f64;
-            let of = &mut stages[body.stage];
-            match body.kind {
-                _ if body.is_last => {}
-                BodyKind::Begin | BodyKind::End => {}
-                BodyKind::Forward => of.forward += flops,
-                BodyKind::Recompute => of.recompute += flops,
-                BodyKind::Backward => {
-                    of.backward += flops;
-                    of.input_gradient += flops;
-                }
-                BodyKind::WeightGradient => {
-                    of.backward += flops;
-                    of.weight_gradient += flops;
-                }
+        let mut flops = Flops { program, of: BTreeMap::new() };
+        let Ok(()) = walk(program, &mut flops);
+        let of = |stage, kind| flops.of_body(|body| (body.stage, body.kind) == (stage, kind));
+        let costs = |stage: Stage| {
+            let input_gradient = of(stage, BodyKind::Backward);
+            let weight_gradient = of(stage, BodyKind::WeightGradient);
+            StageCosts {
+                forward: of(stage, BodyKind::Forward),
+                recompute: of(stage, BodyKind::Recompute),
+                backward: input_gradient + weight_gradient,
+                input_gradient,
+                weight_gradient,
             }
-        }
+        };
+        let stages: IdVec<Stage, StageCosts> = (0..cells.stages()).map(Stage).map(costs).collect();
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / f64::from(cells.stages());
         let costs = Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early };
         simulate(cells.order(), &costs).ok()
@@ -355,11 +346,56 @@ fn numbers<T>(
 
 /// Flops that one micro-batch takes in each layer, forward and backward.
 fn layer_costs(graph: &Graph, program: &Program) -> Vec<f64> {
+    let mut flops = Flops { program, of: BTreeMap::new() };
+    let Ok(()) = walk(program, &mut flops);
     let mut costs = vec![0.0; graph.layers.len()];
-    for step in program.steps.iter().filter(|s| program.bodies[s.body].kind.varies()) {
-        costs[graph.node(step.node).layer as usize] += program.flops(step) as f64;
+    for (&(body, node), flops) in &flops.of {
+        if program.bodies[body].kind.varies() {
+            costs[graph.node(node).layer as usize] += flops;
+        }
     }
     costs
+}
+
+/// Collects the flops of each body and node.
+struct Flops<'p> {
+    program: &'p Program,
+    of: BTreeMap<(BodyId, NodeId), f64>,
+}
+
+impl Flops<'_> {
+    /// Those of the bodies of all micro-batches but an unlike last one.
+    fn of_body(&self, is: impl Fn(&Body) -> bool) -> f64 {
+        let bodies = &self.program.bodies;
+        let counts = |body: BodyId| !bodies[body].is_last && is(&bodies[body]);
+        self.of.iter().filter(|((body, _), _)| counts(*body)).map(|(_, flops)| flops).sum()
+    }
+}
+
+impl MeshImpl for Flops<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
+        *self.of.entry((step.body, step.node)).or_default() += self.program.flops(step) as f64;
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        _index: usize,
+        _step: &Step,
+        _collective: &Collective,
+    ) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn free(&mut self, _value: ValueId) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 /// The layers by name.

@@ -66,7 +66,7 @@ impl GatherPlan {
         let run = self.sizes.last().copied().unwrap_or(1);
         let last = |strides: &[usize]| strides.last().copied().unwrap_or(1);
         let (step, by) = (last(&self.at_positions), last(&self.at_table));
-        super::window::runs(run, start, out, |row, within, part| {
+        super::strides::runs(run, start, out, |row, within, part| {
             let outer = self.sizes.len() - 1;
             let from = |strides: &[usize]| offset(row, &self.sizes[..outer], &strides[..outer]);
             let (named, base) = (from(&self.at_positions), from(&self.at_table));

@@ -2,6 +2,7 @@
 
 pub mod gemm;
 pub mod functions;
+pub mod products;
 pub mod number;
 pub mod pool;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,7 +1,7 @@
 //! The number types slices are made of, and element functions over runs of them.
 
 use super::gemm::{self, Hand, Part, Scratch, Side, Tiled};
-use super::{functions, sums};
+use super::{functions, products};
 use crate::graph::op::Element;
 use bytemuck::Pod;
 use num_traits::Num;
@@ -38,10 +38,10 @@ pub trait Number:
     /// Memory that this thread keeps for what passes through its caches.
     fn with_memory<R>(work: impl FnOnce(&mut Scraps<Self>) -> R) -> R;
 
-    /// The sum of the products of two runs: [`sums::dot`], compiled with the engine.
+    /// The sum of the products of two runs: [`products::dot`], compiled with the engine.
     fn dot(x: &[Self], y: &[Self]) -> Self;
 
-    /// Adds products: [`sums::add_products`], compiled with the engine.
+    /// Adds products: [`products::add_products`], compiled with the engine.
     fn add_products(strides: [usize; 2], x: &[Self], y: &[Self], out: &mut [Self]);
 
     /// A function of one number, over runs of equal length.
@@ -117,11 +117,11 @@ macro_rules! number {
             }
 
             fn dot(x: &[Self], y: &[Self]) -> Self {
-                sums::dot(x, y)
+                products::dot(x, y)
             }
 
             fn add_products(strides: [usize; 2], x: &[Self], y: &[Self], out: &mut [Self]) {
-                sums::add_products(strides, x, y, out);
+                products::add_products(strides, x, y, out);
             }
 
             fn map(element: Element, x: &[Self], out: &mut [Self]) {

@@ -151,3 +151,16 @@ pub fn offset(mut at: usize, sizes: &[usize], strides: &[usize]) -> usize {
     }
     sum
 }
+
+/// Walks an output range run by run: `f(row, offset in the row, part)`.
+pub fn runs<T>(run: usize, start: usize, out: &mut [T], mut f: impl FnMut(usize, usize, &mut [T])) {
+    let (mut at, mut rest) = (start, out);
+    while !rest.is_empty() {
+        let offset = at % run;
+        let (part, after) = rest.split_at_mut((run - offset).min(rest.len()));
+        let length = part.len();
+        f(at / run, offset, part);
+        at += length;
+        rest = after;
+    }
+}

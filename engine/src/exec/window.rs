@@ -3,6 +3,7 @@
 //! A slice is seen as [outer, positions, inner]; inner runs are copied (or added) whole.
 
 use super::number::Number;
+use super::strides::runs;
 use crate::graph::op::Edge;
 use crate::index::Idx as _;
 use crate::spmd::program::Frame;
@@ -81,18 +82,5 @@ impl WindowPlan {
                 }
             }
         });
-    }
-}
-
-/// Walks an output range run by run: `f(row, offset in the row, part)`.
-pub fn runs<T>(run: usize, start: usize, out: &mut [T], mut f: impl FnMut(usize, usize, &mut [T])) {
-    let (mut at, mut rest) = (start, out);
-    while !rest.is_empty() {
-        let offset = at % run;
-        let (part, after) = rest.split_at_mut((run - offset).min(rest.len()));
-        let length = part.len();
-        f(at / run, offset, part);
-        at += length;
-        rest = after;
     }
 }

@@ -21,7 +21,8 @@ fn piped(mesh: &str, model: &str, pipeline: &str) -> Study {
 fn equals(study: &Study, model: &str) {
     let text = study.text();
     let program = study.program().unwrap();
-    check(program).unwrap_or_else(|v| panic!("{text}\n{v:?}\n{}", study.listing().unwrap()));
+    let fault = check(program).err();
+    assert!(fault.is_none(), "{text}\n{fault:?}\n{}", study.listing().unwrap());
     let mut whole = session(&format!("model {model}\n{TRAIN}"));
     let mut cut = Session::new(study, None, Alone).unwrap();
     for _ in 0..2 {

@@ -14,9 +14,13 @@ const MAKERS: [&str; 5] = [
     "engine/src/pipeline/",
 ];
 /// Files that walk steps besides them: the walk itself, the listing, and the host, which makes one
-/// kernel for each step before it is walked.
-const WALKERS: [&str; 3] =
-    ["engine/src/spmd/run.rs", "engine/src/spmd/print.rs", "engine/src/exec/host/"];
+/// kernel for each step before it is walked and finds those that are done together.
+const WALKERS: [&str; 4] = [
+    "engine/src/spmd/run.rs",
+    "engine/src/spmd/print.rs",
+    "engine/src/exec/host/",
+    "engine/src/exec/sweep.rs",
+];
 
 /// Looks at every file of the engine.
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {

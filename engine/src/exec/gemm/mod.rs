@@ -9,8 +9,8 @@
 //! What a number of the result is depends on the shapes alone, never on how the product is cut into
 //! tasks: every one is the sum over blocks of [`SUM_BLOCK`] in order.
 
-mod pack;
 mod tile;
+mod pack;
 
 pub use pack::{Side, Steps};
 pub use tile::{Tile, Tiled};
