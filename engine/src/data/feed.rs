@@ -123,7 +123,7 @@ impl Feed {
     }
 
     /// The batches that are held out. Of a table, together they hold each such row once; of a text,
-    /// as many rows as [`LOOKED_AT`] allows, evenly apart.
+    /// as many rows as `LOOKED_AT` allows, evenly apart.
     pub fn held_out(&self) -> Vec<Batch> {
         let rows = self.wiring.rows();
         let most = (LOOKED_AT / (rows * self.length().max(1))).max(1);
