@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
-use crate::index::{MeshAxis, NodeId, ValueId};
+use crate::index::{MeshAxis, NodeId, Pnum, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
 use crate::layout::rules::{LayoutRules, Rule};
@@ -30,7 +30,8 @@ use crate::spmd::explain::why;
 use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
-use crate::staging::{Laid, Pipe, Surroundings};
+use crate::staging::pipe::Pipe;
+use crate::staging::{Laid, Surroundings};
 use crate::timeline::Timeline;
 use std::collections::BTreeSet;
 
@@ -69,7 +70,7 @@ pub struct TensorInfo {
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
     pub bytes_per_processor: u64,
-    /// In a pipeline, the mesh dimension of the cells and the one where it exists.
+    /// In a pipeline, the mesh dimension of the cells and the one that makes it.
     pub cell: Option<(MeshAxis, u64)>,
     /// Where it comes from in the text.
     pub span: Span,
@@ -100,6 +101,13 @@ pub struct CollectiveInfo {
     pub why: String,
     /// The place in the text that asked for it.
     pub span: Span,
+}
+
+impl TensorInfo {
+    /// Whether a processor holds it, as far as the cell that makes it says; others may receive it.
+    pub fn is_on(&self, mesh: &Mesh, pnum: Pnum) -> bool {
+        self.cell.is_none_or(|(axis, rank)| mesh.coord(pnum, axis) == rank)
+    }
 }
 
 impl Study {
@@ -233,6 +241,11 @@ impl Study {
     /// The sums of one step's costs.
     pub fn totals(&self) -> Option<Totals> {
         Some(self.tally.as_ref()?.totals)
+    }
+
+    /// Whether it is a pipeline, whose cells differ in what they compute, send and hold.
+    pub const fn is_pipeline(&self) -> bool {
+        self.pipe.is_some()
     }
 
     /// Which cell of the pipeline does what when, if a floating point operation takes one unit of

@@ -440,7 +440,7 @@ mod tests {
         for step in [0, 1, 0, 1, 2] {
             log.take(Event::Step { step, loss: 1.0 });
         }
-        log.take(Event::Validation {
+        let look = Event::Validation {
             step: 3,
             loss: 1.0,
             accuracy: Some(0.5),
@@ -448,16 +448,9 @@ mod tests {
             perplexity: None,
             word_perplexity: None,
             bleu: None,
-        });
-        log.take(Event::Validation {
-            step: 3,
-            loss: 1.0,
-            accuracy: Some(0.5),
-            error: None,
-            perplexity: None,
-            word_perplexity: None,
-            bleu: None,
-        });
+        };
+        log.take(look.clone());
+        log.take(look);
         assert_eq!((log.curve.len(), log.looks.len(), log.done()), (3, 1, 3));
         log.take(Event::Cancelled { step: 3 });
         assert!(log.end.is_some_and(|e| e.is_last()));

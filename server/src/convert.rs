@@ -6,7 +6,7 @@ use crate::data::{Data, Target};
 use meshwork_engine::data::score;
 use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
-use meshwork_engine::index::{Idx as _, MeshAxis, Pnum};
+use meshwork_engine::index::{Idx as _, MeshAxis};
 use meshwork_engine::layout::dims::{Name, Shape};
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::session;
@@ -64,8 +64,7 @@ fn tensor(info: &TensorInfo, mesh: &Mesh, slices: bool) -> Tensor {
     let names: Vec<&Name> = info.shape.dims().iter().map(|d| &d.name).collect();
     let numbers = mesh.processors().saturating_mul(names.len() as u64);
     let begins = layout.filter(|_| slices && numbers <= MAX_BEGINS).map(|layout| {
-        let holds = |p: Pnum| info.cell.is_none_or(|(axis, rank)| mesh.coord(p, axis) == rank);
-        let begin = |p| holds(p).then(|| layout.slice_begin(&info.shape, mesh, p));
+        let begin = |p| info.is_on(mesh, p).then(|| layout.slice_begin(&info.shape, mesh, p));
         mesh.pnums().map(begin).collect()
     });
     Tensor {

@@ -130,7 +130,7 @@ impl MeshImpl for Counter<'_> {
     ) -> Result<(), Infallible> {
         let mesh = &self.program.mesh;
         let n = mesh.group_size(&collective.axes);
-        let here = self.program.pnums(self.program.stage(step)).count() as u64;
+        let here = mesh.processors() / self.program.ranks() as u64;
         let hop =
             if let CollectiveKind::Hop { from, .. } = collective.kind { Some(from) } else { None };
         // A hop is from one processor to one.

@@ -98,12 +98,16 @@ fn Row(studio: Studio, i: usize) -> impl IntoView {
     let sent = part(|c| format::bytes(c.sent_bytes_per_processor));
     let exact = part(|c| {
         format!(
-            "{} bytes sent by each processor; its slice has {} bytes",
+            "{} bytes sent by each processor in a step, in {}; its slice has {} bytes",
             format::exact(c.sent_bytes_per_processor),
+            if c.times == 1 { "one message".to_owned() } else { format!("{} messages", c.times) },
             format::exact(c.slice_bytes as f64)
         )
     });
-    let phase = part(|c| c.phase.name().to_owned());
+    let phase = part(|c| match c.times {
+        1 => c.phase.name().to_owned(),
+        times => format!("{} ×{times}", c.phase.name()),
+    });
     let why = part(|c| c.why.clone());
     let over = Memo::new(move |_| {
         let axes = what.with(|c| c.as_ref().map(|c| c.axes.clone()).unwrap_or_default());

@@ -24,11 +24,18 @@ pub fn Costs(studio: Studio) -> impl IntoView {
             ]
         })
     });
+    let is_pipeline = Memo::new(move |_| studio.shown.with(|s| s.study.is_pipeline()));
     view! {
         <section class="pane pane-costs" aria-labelledby="costs-head">
             <header class="pane-head">
                 <h2 id="costs-head">"Costs"</h2>
-                <span class="pane-fact">"one step, per processor"</span>
+                <span class="pane-fact">
+                    {move || if is_pipeline.get() {
+                        "one step, of the cell with the most"
+                    } else {
+                        "one step, per processor"
+                    }}
+                </span>
             </header>
             <Show
                 when=move || totals.with(Option::is_some)

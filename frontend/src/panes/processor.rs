@@ -170,7 +170,7 @@ fn Inspector(studio: Studio, mesh: Memo<Mesh>) -> impl IntoView {
 
 /// A tensor's name, the slice of it that a processor holds, and its bytes.
 fn slice(study: &Study, tensor: &TensorInfo, pnum: Pnum) -> Option<(String, String, u64)> {
-    let layout = tensor.layout.as_ref()?;
+    let layout = tensor.layout.as_ref().filter(|_| tensor.is_on(study.mesh(), pnum))?;
     let begin = layout.slice_begin(&tensor.shape, study.mesh(), pnum);
     let ranges = begin.iter().zip(&tensor.slice_shape).zip(tensor.shape.dims());
     let parts: Vec<String> = ranges

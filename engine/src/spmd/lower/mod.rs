@@ -4,23 +4,28 @@
 //! computes, settle the result where the plan of lazy sums says so. Every change of layout goes
 //! through `relayout`; a tensor that was once brought into a layout is reused in it. `bodies` says
 //! in which body a node's step stands.
+//!
+//! `reach` brings a tensor to where it is asked for, `window` receives what lies in other slices,
+//! and `last` lowers the last micro-batch where it is unlike the others.
 
-use super::bodies::{Bodies, Table};
-use super::cells::Cells;
-use super::collective::{Collective, CollectiveKind};
-use super::field::Field;
-use super::lazy::{self, Plan};
-use super::program::{BodyKind, Frame, Program, Step, Value, Varies, Work};
-use super::relayout::relayout;
-use super::tape::{Instr, Tape};
+mod last;
+mod reach;
+mod window;
+
+use self::last::Seen;
 use crate::graph::Graph;
 use crate::graph::init::stream;
-use crate::graph::op::{Edge, Op, Phase, Role, Window};
-use crate::index::{BodyId, IdVec, Idx as _, MeshAxis, NodeId, Stage, TensorAxis, ValueId};
-use crate::layout::dims::{Dimension, Name, Shape};
+use crate::graph::op::{Op, Phase};
+use crate::index::{BodyId, IdVec, Idx as _, NodeId, Stage, ValueId};
+use crate::layout::dims::Name;
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
 use crate::resolve::Layouts;
+use crate::spmd::bodies::{Bodies, Table};
+use crate::spmd::cells::Cells;
+use crate::spmd::lazy::{self, Plan};
+use crate::spmd::program::{BodyKind, Program, Step, Value, Varies, Work};
+use crate::spmd::tape::{Instr, Tape};
 use std::collections::BTreeMap;
 
 /// A graph with the layouts of its tensors.
@@ -96,75 +101,6 @@ pub fn lower(
     program.of_node = of_node;
     program.steps.sort_by_key(|s| s.body);
     Some(program)
-}
-
-/// What lowering the micro-batches but the last has left.
-struct Seen<'a> {
-    graph: &'a Graph,
-    settles: IdVec<NodeId, bool>,
-    known: IdVec<NodeId, Vec<ValueId>>,
-    of_node: IdVec<NodeId, Option<ValueId>>,
-    raw: IdVec<NodeId, Option<ValueId>>,
-}
-
-impl Seen<'_> {
-    /// Adds what the last micro-batch computes; what does not vary is there already.
-    fn last(
-        self,
-        program: Program,
-        made: IdVec<ValueId, BodyKind>,
-        model: Model<'_>,
-        mesh: &Mesh,
-        (table, cells): (Table, Option<&Cells>),
-    ) -> Option<Program> {
-        let Model { graph, layouts } = model;
-        let main: IdVec<NodeId, Option<NodeId>> =
-            graph.nodes().iter().map(|node| self.graph.find(&node.name)).collect();
-        let settles = main.iter().map(|id| id.is_none_or(|id| self.settles[id])).collect();
-        let bodies = Bodies::of(graph, cells);
-        let shared = |id: NodeId| main[id].filter(|_| !bodies.varies(id));
-        let of = |id: NodeId, table: &IdVec<NodeId, Option<ValueId>>| table[shared(id)?];
-        let mut last = Lowering {
-            graph,
-            layouts,
-            mesh,
-            plan: lazy::plan(graph, layouts, mesh, Some(settles)),
-            known: graph
-                .nodes()
-                .ids()
-                .map(|id| shared(id).map_or_else(Vec::new, |id| self.known[id].clone()))
-                .collect(),
-            of_node: graph.nodes().ids().map(|id| of(id, &self.of_node)).collect(),
-            raw: graph.nodes().ids().map(|id| of(id, &self.raw)).collect(),
-            bodies,
-            table,
-            main: Some(main),
-            elsewhere: None,
-            program,
-            made,
-        };
-        for id in graph.nodes().ids() {
-            if last.bodies.is_of_micro_batch(id) {
-                last.node(id)?;
-            }
-        }
-        // The values of each node for the others, and for the last.
-        let Lowering { mut program, known, main, .. } = last;
-        for (id, main) in main.iter().flat_map(IdVec::entries) {
-            let Some(main) = *main else { continue };
-            for &of_last in &known[id] {
-                let alike = |v: ValueId| {
-                    let (a, b) = (&program.values[v], &program.values[of_last]);
-                    (a.stage, &a.layout) == (b.stage, &b.layout)
-                };
-                let of_others = self.known[main].iter().copied().find(|&v| alike(v));
-                if let Some(others) = of_others.filter(|&v| v != of_last) {
-                    program.last_of.insert(others, of_last);
-                }
-            }
-        }
-        Some(program)
-    }
 }
 
 struct Lowering<'a> {
@@ -280,186 +216,6 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// A window (or its adjoint): where the dimension is split, each processor first receives what
-    /// its places read of other slices.
-    fn window(&mut self, id: NodeId, window: &Window, forward: bool) -> Option<()> {
-        let node = self.graph.node(id);
-        let (read, made) =
-            if forward { (&window.from, &window.to) } else { (&window.to, &window.from) };
-        let old = self.graph.shape(node.inputs[0]);
-        let axis = old.axis(read)?;
-        let size = |shape: &Shape, dim: &Name| Some(shape.dim(shape.axis(dim)?).size);
-        let axes = self.plan.splits[id].get(read).to_vec();
-        let parts = self.mesh.group_size(&axes);
-        let (local, places) = (size(old, read)? / parts, size(&node.shape, made)? / parts);
-        let with_window = if forward { &node.shape } else { old };
-        let taps = window.taps.as_ref().map_or(Some(1), |w| size(with_window, w))?;
-        let mut frame = Frame {
-            axis,
-            stride: window.stride,
-            dilation: window.dilation,
-            offset: window.offset,
-            edge: window.edge,
-            has_window: window.taps.is_some(),
-        };
-        let mut input = self.operand(id, node.inputs[0])?;
-        if parts > 1 {
-            let field = if forward {
-                Field::of_window(window, places, taps, local)
-            } else {
-                Field::of_unwindow(window, places, taps, local)?
-            };
-            // In its field, a window begins at the first position; the adjoint's places do at
-            // `field.start`.
-            frame.offset =
-                if forward { 0 } else { window.offset + field.start * window.stride.cast_signed() };
-            frame.edge = Edge::Zero;
-            if !field.is_own() {
-                input = self.receive(id, input, axis, field, axes)?;
-            }
-        }
-        let work = if forward { Work::Window(frame) } else { Work::Unwindow(frame) };
-        self.compute(id, work, vec![input]);
-        Some(())
-    }
-
-    /// The slices of `from` extended to their fields along an axis.
-    fn receive(
-        &mut self,
-        id: NodeId,
-        from: ValueId,
-        axis: TensorAxis,
-        field: Field,
-        axes: Vec<MeshAxis>,
-    ) -> Option<ValueId> {
-        let Value { name, shape, layout, pending, .. } = self.program.values[from].clone();
-        let parts = self.mesh.group_size(&axes);
-        let mut dims = shape.dims().to_vec();
-        dims[axis.index()] =
-            Dimension::new(Name::clone(&dims[axis.index()].name), field.length * parts);
-        let shape = Shape::new(dims).ok()?;
-        // It is no form of the tensor, so nobody else asks for it.
-        let Value { node, stage, varies, .. } = self.program.values[from];
-        let to = Value { node, name, shape, layout, pending, stage, varies };
-        let to = self.program.values.push(to);
-        self.made.push(self.bodies.of_node(id));
-        let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
-        let work = Work::Collective(collective);
-        self.step(id, work, vec![from], Some(to));
-        Some(to)
-    }
-
-    /// The value in which `user` reads `input`: still partial where the plan lets it travel.
-    fn operand(&mut self, user: NodeId, input: NodeId) -> Option<ValueId> {
-        let stage = self.stage(user);
-        if let Some(value) = self.of_node[input]
-            && !self.program.values[value].layout.is_settled()
-            && self.program.values[value].stage == stage
-        {
-            return Some(value);
-        }
-        let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
-        let asker = self.asker(user);
-        // Mostly it is there already, and no layout need be made to see that.
-        let here = Asker { body: self.bodies.of_relayout(input, asker.body), ..asker };
-        if let Some(same) = self.known_as(input, |layout| splits.wants(layout, shape), here) {
-            return Some(same);
-        }
-        let wanted = splits.operand(shape, self.mesh)?;
-        self.bring(input, &wanted, asker)
-    }
-
-    fn stage(&self, node: NodeId) -> Stage {
-        self.elsewhere.unwrap_or_else(|| self.graph.stage(node))
-    }
-
-    fn asker(&self, node: NodeId) -> Asker {
-        let phase = self.graph.node(node).phase;
-        Asker { node, phase, body: self.bodies.of_node(node), stage: self.stage(node) }
-    }
-
-    /// The node's tensor in a settled layout where it is asked for; adds the collectives that lead
-    /// there.
-    fn bring(&mut self, id: NodeId, wanted: &TensorLayout, asker: Asker) -> Option<ValueId> {
-        let asker = Asker { body: self.bodies.of_relayout(id, asker.body), ..asker };
-        if let Some(same) = self.known_as(id, |layout| layout == wanted, asker) {
-            return Some(same);
-        }
-        let mut at = self.at_stage(id, asker)?;
-        let shape = self.graph.shape(id).clone();
-        let from = self.program.values[at].layout.clone();
-        for collective in relayout(&from, wanted, &shape, self.mesh) {
-            at = self.collective(id, at, collective, asker)?;
-        }
-        Some(at)
-    }
-
-    fn known_as(
-        &self,
-        id: NodeId,
-        is_wanted: impl Fn(&TensorLayout) -> bool,
-        asker: Asker,
-    ) -> Option<ValueId> {
-        let serves = |v: &ValueId| {
-            let value = &self.program.values[*v];
-            is_wanted(&value.layout) && value.stage == asker.stage && self.made[*v] <= asker.body
-        };
-        self.known[id].iter().copied().find(serves)
-    }
-
-    /// The node's tensor on the processors of the stage that asks.
-    fn at_stage(&mut self, id: NodeId, asker: Asker) -> Option<ValueId> {
-        if written(&self.graph.node(id).op).is_some() {
-            let before = (self.elsewhere.replace(asker.stage), self.of_node[id]);
-            let value = self.immediate(id);
-            self.elsewhere = before.0;
-            self.of_node[id] = before.1.or(value);
-            return value;
-        }
-        let own = self.of_node[id]?;
-        if self.program.values[own].stage == asker.stage {
-            return Some(own);
-        }
-        let settled = self.layouts[id].clone()?;
-        if let Some(here) = self.known_as(id, |layout| *layout == settled, asker) {
-            return Some(here);
-        }
-        let node = self.graph.node(id);
-        if node.role == Role::Input {
-            // Fed where it is read.
-            let before = self.elsewhere.replace(asker.stage);
-            let value = self.source(id);
-            (self.elsewhere, self.of_node[id]) = (before, Some(own));
-            return value;
-        }
-        if self.bodies.is_fixed(id) {
-            let before = self.elsewhere.replace(asker.stage);
-            self.node(id)?;
-            let here = self.of_node[id];
-            (self.elsewhere, self.of_node[id]) = (before, Some(own));
-            return here;
-        }
-        self.hop(id, own, asker)
-    }
-
-    /// Sends a settled value to the processors of another stage.
-    fn hop(&mut self, id: NodeId, own: ValueId, asker: Asker) -> Option<ValueId> {
-        let Value { stage: from, layout, .. } = self.program.values[own].clone();
-        let sent = if self.bodies.varies(id) { self.made[own] } else { asker.body };
-        let cells = self.program.cells.as_ref()?;
-        let sends = cells.rank(from) != cells.rank(asker.stage);
-        let axes = vec![cells.axis()];
-        let at = Asker { body: sent, ..asker };
-        let message = self.value_at(id, layout.clone(), Vec::new(), at);
-        // On its way it is of use to nobody.
-        self.known[id].pop();
-        self.push(Work::Send, own, message, self.table.id(sent, from, self.main.is_some()), asker);
-        let value = self.value_at(id, layout, Vec::new(), asker);
-        let work = Work::Collective(Collective { kind: CollectiveKind::Hop { from, sends }, axes });
-        self.push(work, message, value, self.body(asker), asker);
-        Some(value)
-    }
-
     fn push(&mut self, work: Work, from: ValueId, to: ValueId, body: BodyId, asker: Asker) {
         let (inputs, outputs) = (vec![from], vec![to]);
         let Asker { node, phase, .. } = asker;
@@ -477,29 +233,6 @@ impl Lowering<'_> {
             None => id,
             Some(main) => main[id].unwrap_or(NodeId::new(0)),
         }
-    }
-
-    fn source(&mut self, id: NodeId) -> Option<ValueId> {
-        let asker = Asker { body: BodyKind::Begin, ..self.asker(id) };
-        let value = self.value_at(id, self.layouts[id].clone()?, Vec::new(), asker);
-        self.of_node[id] = Some(value);
-        self.program.sources.push(value);
-        Some(value)
-    }
-
-    fn collective(
-        &mut self,
-        id: NodeId,
-        from: ValueId,
-        collective: Collective,
-        asker: Asker,
-    ) -> Option<ValueId> {
-        let before = &self.program.values[from];
-        let layout = collective.retype(&before.layout, &before.shape, self.mesh).ok()?;
-        let pending = if layout.is_settled() { Vec::new() } else { before.pending.clone() };
-        let to = self.value_at(id, layout, pending, asker);
-        self.push(Work::Collective(collective), from, to, self.body(asker), asker);
-        Some(to)
     }
 
     /// Adds the step that computes a node and, where planned, those that settle its result.

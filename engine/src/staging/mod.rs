@@ -1,0 +1,120 @@
+//! From a study's text to a Program that runs in stages, if there is a `pipeline` statement.
+//!
+//! ```text
+//! pipeline over:stages micro_batches:8 schedule:1f1b
+//!   read    the mesh dimension that carries the cells, the schedule, its limits
+//!   pipe    the stage of each layer and the cells' order, from the `flops` of the whole model
+//!   lay     built and lowered whole, for these, then cut
+//! ```
+
+mod flops;
+pub mod pipe;
+mod read;
+
+use self::pipe::Pipe;
+use crate::diag::Diagnostic;
+use crate::graph::build::micro::Cutting;
+use crate::graph::build::{Built, build};
+use crate::layout::mesh::Mesh;
+use crate::layout::rules::LayoutRules;
+use crate::resolve::{Layouts, Places, resolve};
+use crate::spec::ast::Spec;
+use crate::spmd::lower::{Model, lower};
+use crate::spmd::program::Program;
+
+/// A model on its mesh, as far as it goes.
+#[derive(Debug, Clone)]
+pub struct Laid {
+    /// The graph, and what stands beside the model.
+    pub built: Built,
+    /// The layouts of its tensors.
+    pub layouts: Layouts,
+    /// The pipeline, if there is one.
+    pub pipe: Option<Pipe>,
+    /// As lowered, before passes; nothing with errors.
+    pub lowered: Option<Program>,
+}
+
+/// What a study says around its model.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The parsed text.
+    pub spec: &'a Spec,
+    /// The mesh.
+    pub mesh: &'a Mesh,
+    /// The layout rules.
+    pub rules: &'a LayoutRules,
+    /// Where the rules stand.
+    pub places: &'a Places,
+}
+
+impl Surroundings<'_> {
+    /// Builds the model, lays it out and lowers it: whole first, for the costs of its layers, then
+    /// cut into stages if it is a pipeline.
+    pub fn lay(self, diagnostics: &mut Vec<Diagnostic>) -> Laid {
+        let Self { spec, mesh, .. } = self;
+        let pipe = Pipe::read(self, diagnostics);
+        let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
+        let (built, layouts) = self.build(cutting.as_ref(), diagnostics);
+        let mut laid = Laid { built, layouts, pipe, lowered: None };
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return laid;
+        }
+        let plain = lower(laid.model(), None, mesh, None);
+        let (Some(mut cutting), Some(micro)) = (cutting, laid.built.graph.micro.clone()) else {
+            laid.lowered = plain;
+            return laid;
+        };
+        let mut cells = None;
+        if let (Some(pipe), Some(plain)) = (&laid.pipe, &plain) {
+            match pipe.cut(&laid.built.graph, plain) {
+                Ok((stages, order)) => {
+                    (cutting.stage_of_layer, cutting.remat) = (stages, pipe.remat());
+                    cells = Some(order);
+                    (laid.built, laid.layouts) = self.build(Some(&cutting), &mut Vec::new());
+                }
+                Err(problem) => {
+                    diagnostics.push(problem);
+                    return laid;
+                }
+            }
+        }
+        let remat_of_last = laid.pipe.as_ref().is_some_and(Pipe::remat_of_last);
+        if micro.last() == micro.size && cutting.remat == remat_of_last {
+            laid.lowered = lower(laid.model(), None, mesh, cells.as_ref());
+            return laid;
+        }
+        cutting = Cutting { is_last: true, remat: remat_of_last, ..cutting };
+        let mut problems = Vec::new();
+        let (built, layouts) = self.build(Some(&cutting), &mut problems);
+        let errors = problems.into_iter().filter(Diagnostic::is_error);
+        let rows = micro.last();
+        diagnostics.extend(errors.map(|d| Diagnostic {
+            message: format!("In the last micro-batch, which has {rows} rows: {}", d.message),
+            ..d
+        }));
+        if diagnostics.iter().all(|d| !d.is_error()) {
+            let last = Model { graph: &built.graph, layouts: &layouts };
+            laid.lowered = lower(laid.model(), Some(last), mesh, cells.as_ref());
+        }
+        laid
+    }
+
+    fn build(
+        self,
+        cutting: Option<&Cutting>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> (Built, Layouts) {
+        let Self { spec, mesh, rules, places } = self;
+        let built = build(spec, cutting, diagnostics);
+        let places = Places { dims: built.dim_spans.clone(), ..places.clone() };
+        let layouts = resolve(&built.graph, rules, mesh, &places, diagnostics);
+        (built, layouts)
+    }
+}
+
+impl Laid {
+    fn model(&self) -> Model<'_> {
+        Model { graph: &self.built.graph, layouts: &self.layouts }
+    }
+}

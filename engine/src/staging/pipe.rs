@@ -1,0 +1,144 @@
+//! A pipeline: how layers become stages, and who does what when.
+//!
+//! ```text
+//! flops of each layer ──partition──▶ the stage of each layer ──▶ the cells' order
+//! flops of each stage ──simulate──▶ the predicted timeline
+//! ```
+
+use super::flops::Flops;
+use crate::diag::{Code, Diagnostic, Hint, Span};
+use crate::graph::Graph;
+use crate::graph::build::micro::Cutting;
+use crate::index::{IdVec, MeshAxis, Stage};
+use crate::pipeline::needs::When;
+use crate::pipeline::order::Extent;
+use crate::pipeline::partition::Partition;
+use crate::pipeline::recompute::{Remat, recompute};
+use crate::pipeline::schedule::Schedule;
+use crate::pipeline::simulate::{Costs, StageCosts, simulate};
+use crate::spmd::cells::Cells;
+use crate::spmd::program::{BodyKind, Program};
+use crate::timeline::Timeline;
+
+/// What a `pipeline` statement says.
+#[derive(Debug, Clone)]
+pub struct Pipe {
+    pub(super) axis: MeshAxis,
+    pub(super) extent: Extent,
+    pub(super) schedule: Schedule,
+    pub(super) remat: Remat,
+    pub(super) batch: Option<String>,
+    /// Layers of each stage, where the user counts them.
+    pub(super) balance: Option<(Vec<u64>, Span)>,
+    /// What each layer costs, where the user says so.
+    pub(super) costs: Option<(Vec<f64>, Span)>,
+    /// How long a hop takes, in forward tasks of a stage.
+    pub(super) hop: f64,
+    pub(super) span: Span,
+}
+
+impl Pipe {
+    /// How it has the batch cut.
+    pub fn cutting(&self) -> Cutting {
+        let count = u64::from(self.extent.micro_batches);
+        Cutting { is_pipeline: true, ..Cutting::new(self.batch.as_deref(), count, self.span) }
+    }
+
+    /// Its schedule.
+    pub const fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
+    /// Whether the last micro-batch computes activations again, as the others may.
+    pub fn remat_of_last(&self) -> bool {
+        self.remat == Remat::Always
+    }
+
+    /// Whether micro-batches compute activations again, the last one left out.
+    pub fn remat(&self) -> bool {
+        self.remat != Remat::Never
+    }
+
+    /// The stage of each layer, and the order of the cells; `plain` is the model on one cell.
+    pub fn cut(&self, graph: &Graph, plain: &Program) -> Result<(Vec<Stage>, Cells), Diagnostic> {
+        let layers = graph.layers.len();
+        let stages = self.extent.stages() as usize;
+        let fault = |message: String, span| Diagnostic::error(Code::Pipeline, span, message);
+        let costs = match &self.costs {
+            Some((costs, span)) if costs.len() != layers => {
+                let message =
+                    format!("`costs` lists {} layers, the model has {layers}", costs.len());
+                return Err(fault(message, *span).hint(listed(graph)));
+            }
+            Some((costs, _)) => costs.clone(),
+            None => Flops::of(plain).by_layer(graph),
+        };
+        let partition = match &self.balance {
+            Some((counts, span)) => {
+                let total: u64 = counts.iter().sum();
+                if counts.len() != stages || total != layers as u64 {
+                    let message = format!(
+                        "`balance` gives {} stages {total} layers; there are {stages} stages and {layers} layers",
+                        counts.len()
+                    );
+                    return Err(fault(message, *span).hint(listed(graph)));
+                }
+                let ends = counts.iter().scan(0, |sum, n| {
+                    *sum += *n as usize;
+                    Some(*sum)
+                });
+                let ends: Vec<usize> = ends.collect();
+                Partition::by_hand(&ends[..ends.len() - 1], layers)
+            }
+            None => Partition::of_costs(&costs, stages),
+        };
+        let partition = partition.map_err(|e| {
+            let message = format!("The model cannot be cut into {stages} stages: {e}");
+            fault(message, self.span).hint(listed(graph))
+        })?;
+        let stage = |layer| Stage(partition.cell(layer) as u32);
+        // Few rows may make fewer micro-batches than asked for.
+        let count = plain.micro_batches() as u32;
+        let extent = Extent { micro_batches: count, ..self.extent };
+        let order = self.schedule.order(extent).map_err(|limits| {
+            let why = limits.first().map(ToString::to_string).unwrap_or_default();
+            fault(format!("`{}`: {why}", self.schedule.name()), self.span)
+        })?;
+        let order = recompute(&order, self.remat);
+        let cells = Cells::new(self.axis, order)
+            .ok_or_else(|| fault(format!("`{}` never ends", self.schedule.name()), self.span))?;
+        Ok(((0..layers).map(stage).collect(), cells))
+    }
+
+    /// Who does what when, if a floating point operation takes one unit of time.
+    pub fn timeline(&self, program: &Program) -> Option<Timeline> {
+        let cells = program.cells.as_ref()?;
+        let flops = Flops::of(program);
+        let of = |stage, kind| flops.of_body(|body| (body.stage, body.kind) == (stage, kind));
+        let costs = |stage: Stage| {
+            let input_gradient = of(stage, BodyKind::Backward);
+            let weight_gradient = of(stage, BodyKind::WeightGradient);
+            StageCosts {
+                forward: of(stage, BodyKind::Forward),
+                recompute: of(stage, BodyKind::Recompute),
+                backward: input_gradient + weight_gradient,
+                input_gradient,
+                weight_gradient,
+            }
+        };
+        let stages: IdVec<Stage, StageCosts> = (0..cells.stages()).map(Stage).map(costs).collect();
+        let mean = stages.iter().map(|s| s.forward).sum::<f64>() / f64::from(cells.stages());
+        let costs = Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early };
+        simulate(cells.order(), &costs).ok()
+    }
+}
+
+/// The layers by name.
+fn listed(graph: &Graph) -> Hint {
+    let layers = &graph.layers;
+    let mut shown: Vec<&str> = layers.iter().take(8).map(String::as_str).collect();
+    if layers.len() > shown.len() {
+        shown.push("…");
+    }
+    Hint::new(format!("The {} layers are {}.", layers.len(), shown.join(", ")))
+}
