@@ -36,11 +36,9 @@ fn large<T: Number>(length: usize) -> Option<Place<T>> {
         return None;
     }
     let pages = memmap2::MmapMut::map_anon(bytes).ok()?;
+    // a system without huge pages does without
     #[cfg(target_os = "linux")]
-    if pages.advise(memmap2::Advice::HugePage).is_err() {
-        // a system without huge pages does without
-        return Some(Place::Pages(pages));
-    }
+    drop(pages.advise(memmap2::Advice::HugePage));
     Some(Place::Pages(pages))
 }
 

@@ -129,3 +129,17 @@ fn the_bubble_shrinks() {
     // The first layer needs no gradient of its input, so stages are not quite even.
     assert!((all[0] - 0.5).abs() < 1e-12 && (1.0 / 9.0..0.2).contains(&all[3]), "{all:?}");
 }
+
+/// A tensor is on the processors of the cell that makes it, and on no others.
+#[test]
+fn tensors_are_where_they_are_made() {
+    let study = piped("mesh p:2 a:2\nlayout batch:a", MLP, "micro_batches:2 balance:(3 4)");
+    let tensors = study.tensors();
+    let on = |name: &str| -> Vec<u32> {
+        let tensor = tensors.iter().find(|t| &*t.name == name).unwrap();
+        let mesh = study.mesh();
+        mesh.pnums().filter(|&p| tensor.is_on(mesh, p)).map(|p| p.0).collect()
+    };
+    assert_eq!(["x", "w1", "grad/w1", "h3"].map(on), [(); 4].map(|()| vec![0, 1]));
+    assert_eq!(["target", "w6", "adam.m/w6", "loss"].map(on), [(); 4].map(|()| vec![2, 3]));
+}

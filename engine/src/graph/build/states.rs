@@ -2,10 +2,9 @@
 //! running means of batch norm.
 
 use super::Builder;
-use super::tensors::misfit;
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::Context;
-use crate::graph::op::{Element, Op, Phase, Role};
+use crate::graph::op::{Op, Phase, Role};
 use crate::layout::dims::Name;
 use crate::spec::ast::{Expr, Ident};
 
@@ -47,19 +46,13 @@ impl Builder<'_> {
         let base = Name::from(format!("{}/next", node.name));
         let cx = Context { base, role: Role::Activation, phase: Phase::Forward, span };
         let first = self.built.graph.nodes().len();
-        let Some(mut next) = self.scope().expr(&cx, value) else { return };
+        let Some(next) = self.scope().expr(&cx, value) else { return };
         if !self.is_storable(first, span) {
             return;
         }
-        if let Some(message) = misfit(self.built.graph.shape(next), &shape) {
-            self.diagnostics.push(Diagnostic::error(Code::ShapeMismatch, span, message));
-            return;
+        if let Some(next) = self.stated(&cx, next, shape) {
+            self.built.graph.next.push((state, next));
         }
-        if *self.built.graph.shape(next) != shape {
-            let op = Op::Elementwise(Element::Identity);
-            next = self.built.graph.add(&cx, op, vec![next], shape);
-        }
-        self.built.graph.next.push((state, next));
     }
 
     /// Appends the assignments, which are the last a step does.

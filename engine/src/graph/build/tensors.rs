@@ -109,14 +109,8 @@ impl Builder<'_> {
         }
         if let Some(dims) = dims {
             let Some(shape) = self.scope().shape(dims) else { return };
-            if let Some(message) = misfit(self.built.graph.shape(id), &shape) {
-                self.diagnostics.push(Diagnostic::error(Code::ShapeMismatch, span, message));
-                return;
-            }
-            if *self.built.graph.shape(id) != shape {
-                let op = Op::Elementwise(Element::Identity);
-                id = self.built.graph.add(&cx, op, vec![id], shape);
-            }
+            let Some(stated) = self.stated(&cx, id, shape) else { return };
+            id = stated;
         }
         let is_new = crate::index::Idx::index(id) >= first_new;
         if !is_new {
@@ -142,6 +136,19 @@ impl Builder<'_> {
         }
     }
 
+    /// A tensor with the dimensions that the text states for it.
+    pub(super) fn stated(&mut self, cx: &Context, id: NodeId, shape: Shape) -> Option<NodeId> {
+        if let Some(message) = misfit(self.built.graph.shape(id), &shape) {
+            self.diagnostics.push(Diagnostic::error(Code::ShapeMismatch, cx.span, message));
+            return None;
+        }
+        if *self.built.graph.shape(id) == shape {
+            return Some(id);
+        }
+        let op = Op::Elementwise(Element::Identity);
+        Some(self.built.graph.add(cx, op, vec![id], shape))
+    }
+
     /// Reports the first of the nodes from `first` on whose tensor is too large.
     pub(super) fn is_storable(&mut self, first: usize, span: Span) -> bool {
         let graph = &self.built.graph;
@@ -157,7 +164,7 @@ impl Builder<'_> {
 }
 
 /// Why a result of shape `has` cannot be stored as `wants`.
-pub(super) fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
+fn misfit(has: &Shape, wants: &Shape) -> Option<String> {
     let lost = has.dims().iter().find(|d| !wants.has(&d.name))?;
     Some(format!(
         "The expression is {has}, which has the dimension `{}` that {wants} lacks",
