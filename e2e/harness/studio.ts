@@ -41,37 +41,37 @@ export class Studio {
   async clickMark(place: Locator, holders: string): Promise<void> {
     const at = (await this.marks(place)).get(holders);
     expect(at, `a mark for ${holders}`).toBeDefined();
-    await place.locator('canvas.scene').click({ position: at });
+    await place.locator('.scene').click({ position: at });
   }
 
   // What a pointer finds in a picture: all holders of its marks, and a place inside each. A mark
   // counts where the canvas is painted.
   async marks(place: Locator): Promise<Map<string, { x: number; y: number }>> {
-    const canvas = place.locator('canvas.scene');
-    await expect(canvas).toBeVisible();
-    await canvas.scrollIntoViewIfNeeded();
-    const found = await canvas.evaluate((element) => {
+    const scene = place.locator('.scene');
+    await expect(scene).toBeVisible();
+    await scene.scrollIntoViewIfNeeded();
+    const found = await scene.evaluate((scene) => {
       const step = 5;
-      const canvas = element as HTMLCanvasElement;
-      const box = canvas.getBoundingClientRect();
+      const canvas = scene.querySelector('canvas')!;
+      const box = scene.getBoundingClientRect();
       const { data, width } = canvas
         .getContext('2d')!
         .getImageData(0, 0, canvas.width, canvas.height);
-      const scale = canvas.width / box.width;
+      const scale = canvas.width / canvas.getBoundingClientRect().width;
       const isPainted = (x: number, y: number) =>
         data[4 * (Math.floor(y * scale) * width + Math.floor(x * scale)) + 3] > 0;
       const places = new Map<string, { x: number; y: number }[]>();
       for (let y = step / 2; y < box.height; y += step) {
         for (let x = step / 2; x < box.width; x += step) {
           const [clientX, clientY] = [box.left + x, box.top + y];
-          canvas.dispatchEvent(new PointerEvent('pointermove', { clientX, clientY }));
-          const holders = canvas.getAttribute('data-p');
+          scene.dispatchEvent(new PointerEvent('pointermove', { clientX, clientY }));
+          const holders = scene.getAttribute('data-p');
           if (holders !== null && isPainted(x, y)) {
             places.set(holders, [...(places.get(holders) ?? []), { x, y }]);
           }
         }
       }
-      canvas.dispatchEvent(new PointerEvent('pointerleave'));
+      scene.dispatchEvent(new PointerEvent('pointerleave'));
       return [...places].map(([holders, all]) => [holders, all[Math.floor(all.length / 2)]] as const);
     });
     return new Map(found);

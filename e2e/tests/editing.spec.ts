@@ -44,7 +44,7 @@ test('broken text keeps the last picture, and a mend repairs it', async ({ page 
   const error = studio.messages.locator('.message.error').first();
   await expect(error).toContainText('line 1');
   await expect(page.getByText('this is the last study that could be read')).toBeVisible();
-  await expect(studio.card('h').locator('canvas.scene')).toBeVisible();
+  await expect(studio.card('h').locator('.scene')).toBeVisible();
   await error.getByText('Why?').click();
   await expect(error.locator('.why p')).toBeVisible();
   await error.getByRole('button', { name: /plain/ }).click();

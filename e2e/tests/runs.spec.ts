@@ -8,7 +8,7 @@ test('Run here trains with a live curve and proves the prediction', async ({ pag
   await studio.runHere();
   const run = page.locator('.pane-run');
   await expect(run.getByRole('status')).toHaveText('Done');
-  await expect(run.locator('.chart canvas.scene')).toBeVisible();
+  await expect(run.locator('.chart .scene')).toBeVisible();
   await expect(run.locator('.proof td.verdict')).toHaveText(['equal', 'equal']);
   await expect(run.locator('.proof')).toContainText('Largest difference');
   await expect(run.locator('.proof p.verdict.good')).toBeVisible();
@@ -23,7 +23,7 @@ test('a run here can be stopped', async ({ page }) => {
   const text = await studio.text.inputValue();
   await studio.text.fill(text.replace(/steps:\d+/, 'steps:1000000'));
   await page.getByRole('button', { name: 'Run here' }).click();
-  await expect(page.locator('.pane-run .chart canvas.scene')).toBeVisible();
+  await expect(page.locator('.pane-run .chart .scene')).toBeVisible();
   await page.locator('.pane-run').getByRole('button', { name: 'Stop' }).click();
   await expect(page.locator('.pane-run').getByRole('status')).toHaveText(/Stopped after/);
   await expect(page.getByRole('button', { name: 'Run here' })).toBeVisible();
@@ -38,7 +38,7 @@ test.describe('on the server', () => {
     await expect(page).toHaveURL(/\/runs\/[^/#]+#1=/);
     const there = page.locator('.pane-server .run-log');
     await expect(there.getByRole('status')).toHaveText('Done', { timeout: 60_000 });
-    await expect(there.locator('.chart canvas.scene')).toBeVisible();
+    await expect(there.locator('.chart .scene')).toBeVisible();
     await expect(there.locator('.proof td.verdict')).toHaveText(['equal', 'equal']);
     const loss = await there.locator('.run-facts dd').nth(1).innerText();
 
@@ -58,7 +58,7 @@ test.describe('on the server', () => {
     await studio.text.fill(text.replace(/steps:\d+/, 'steps:900000'));
     await page.getByRole('button', { name: 'Run on server' }).click();
     const there = page.locator('.pane-server .run-log');
-    await expect(there.locator('.chart canvas.scene')).toBeVisible();
+    await expect(there.locator('.chart .scene')).toBeVisible();
     await there.getByRole('button', { name: 'Stop' }).click();
     await expect(there.getByRole('status')).toHaveText(/Stopped after/);
     await page.goBack();

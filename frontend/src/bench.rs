@@ -4,9 +4,10 @@
 //! A click is a click on a cell of the layout grid, with the pictures scrolled into view and all
 //! that the click before left to do done. It happens as a frame begins, so that no waiting for the
 //! screen is counted, and its time ends with the first task after that frame: by then the page has
-//! resolved the text, changed everything in view, and was styled, laid out and painted. Left out
-//! are the compositor's threads, which put the painted page on the screen, and what follows later:
-//! pictures out of sight, and what other cells of the grid would lead to.
+//! resolved the text, changed text, grid and pictures in view, and was styled, laid out and
+//! painted. Costs and collectives follow in a frame of their own, which is timed likewise. Left
+//! out are the compositor's threads, which put the painted page on the screen, and what follows
+//! later: pictures out of sight, and what other cells of the grid would lead to.
 
 use crate::state::{LayoutAs, Studio, Tab};
 use leptos::prelude::*;
@@ -38,10 +39,14 @@ struct Timings {
     planning_ms: f64,
     /// The best product of 512³, in billions of operations per second.
     product_512_gflop_per_second: f64,
-    /// A click until all that is in view is painted, resolving included, milliseconds.
+    /// A click until text, grid and pictures in view are painted, resolving included, milliseconds.
     redraw_ms: f64,
     /// The slowest of the clicks.
     redraw_worst_ms: f64,
+    /// The frame after, in which costs and collectives follow, milliseconds.
+    follow_ms: f64,
+    /// The slowest of those.
+    follow_worst_ms: f64,
     /// Training steps per second.
     steps_per_second: f64,
     /// Floating point operations per second of those, in billions.
@@ -69,8 +74,7 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
         took
     });
     let resolve = resolve.collect();
-    let mut redraw = clicks(studio, &clock).await?;
-    redraw.sort_by(f64::total_cmp);
+    let (redraw, follow) = clicks(studio, &clock).await?;
     let study = Study::new(QUARTER);
     let flops =
         study.totals().map_or(0.0, |t| t.flops_per_processor) * study.mesh().processors() as f64;
@@ -98,16 +102,19 @@ async fn measure(studio: Studio) -> Result<JsValue, JsValue> {
         planning_ms: median(planning),
         product_512_gflop_per_second: product.flops() / least / 1e6,
         resolve_ms: median(resolve),
-        redraw_worst_ms: redraw.last().copied().unwrap_or(0.0),
+        redraw_worst_ms: worst(&redraw),
         redraw_ms: median(redraw),
+        follow_worst_ms: worst(&follow),
+        follow_ms: median(follow),
         steps_per_second,
         gflop_per_second: steps_per_second * flops / 1e9,
     };
     serde_json::to_string(&timings).map(JsValue::from).map_err(|e| JsValue::from(e.to_string()))
 }
 
-/// The times of clicks, in milliseconds. The studio is then as it was before.
-async fn clicks(studio: Studio, clock: &Performance) -> Result<Vec<f64>, JsValue> {
+/// The times of clicks and of the frames that follow them, in milliseconds. The studio is then as
+/// it was before.
+async fn clicks(studio: Studio, clock: &Performance) -> Result<(Vec<f64>, Vec<f64>), JsValue> {
     let text = studio.text.get_untracked();
     let view = studio.view.get_untracked();
     studio.change(|_| CLICKED.to_owned());
@@ -120,35 +127,55 @@ async fn clicks(studio: Studio, clock: &Performance) -> Result<Vec<f64>, JsValue
     wait(SETTLE_MS).await?;
     let pictures = document().query_selector(".pane-tensors")?.ok_or("no pictures")?;
     pictures.scroll_into_view();
-    let mut times = Vec::new();
+    let (mut redraw, mut follow) = (Vec::new(), Vec::new());
     for _ in 0..CLICKS {
         wait(SETTLE_MS).await?;
         let cell = document().query_selector(CELL)?.ok_or("no cell to click")?;
-        times.push(click(cell.unchecked_into(), clock.clone()).await?);
+        let cell: HtmlElement = cell.unchecked_into();
+        let (this, next) = click(cell, clock).await?;
+        redraw.push(this);
+        follow.push(next);
     }
     studio.change(|_| text);
     studio.view.set(view);
-    Ok(times)
+    Ok((redraw, follow))
 }
 
-/// Clicks as a frame begins; the milliseconds until that frame is painted.
-async fn click(cell: HtmlElement, clock: Performance) -> Result<f64, JsValue> {
-    let channel = MessageChannel::new()?;
-    let ended = js_sys::Promise::new(&mut |resolve, _| {
-        let (cell, clock, channel) = (cell.clone(), clock.clone(), channel.clone());
-        request_animation_frame(move || {
-            let begun = clock.now();
-            cell.click();
-            let end = Closure::once_into_js(move || {
-                // a promise takes any value
-                drop(resolve.call1(&JsValue::NULL, &(clock.now() - begun).into()));
-            });
-            channel.port1().set_onmessage(Some(end.unchecked_ref()));
-            // a message is a task of its own: it is heard when the frame is over
-            drop(channel.port2().post_message(&JsValue::NULL));
-        });
+/// Clicks as a frame begins; the milliseconds until that frame is painted, and those of the frame
+/// in which the rest follows.
+async fn click(cell: HtmlElement, clock: &Performance) -> Result<(f64, f64), JsValue> {
+    let (redraw, begin) = frame(clock)?;
+    let (follow, begin_following) = frame(clock)?;
+    request_animation_frame(move || {
+        // before the click: what the studio asks for then comes later within the same frames
+        request_animation_frame(move || request_animation_frame(begin_following));
+        begin();
+        cell.click();
     });
-    JsFuture::from(ended).await?.as_f64().ok_or_else(|| "no time".into())
+    Ok((milliseconds(redraw).await?, milliseconds(follow).await?))
+}
+
+/// The time of a frame: a promise of it, and what is to be called as the frame begins.
+fn frame(clock: &Performance) -> Result<(js_sys::Promise, impl FnOnce() + use<>), JsValue> {
+    let channel = MessageChannel::new()?;
+    let mut resolve = None;
+    let ended = js_sys::Promise::new(&mut |done, _| resolve = Some(done));
+    let clock = clock.clone();
+    let begin = move || {
+        let begun = clock.now();
+        let end = Closure::once_into_js(move || {
+            // a promise takes any value
+            resolve.map(|r| r.call1(&JsValue::NULL, &(clock.now() - begun).into()));
+        });
+        channel.port1().set_onmessage(Some(end.unchecked_ref()));
+        // a message is a task of its own: it is heard when the frame is over
+        drop(channel.port2().post_message(&JsValue::NULL));
+    };
+    Ok((ended, begin))
+}
+
+async fn milliseconds(time: js_sys::Promise) -> Result<f64, JsValue> {
+    JsFuture::from(time).await?.as_f64().ok_or_else(|| "no time".into())
 }
 
 async fn wait(milliseconds: i32) -> Result<JsValue, JsValue> {
@@ -164,4 +191,8 @@ async fn wait(milliseconds: i32) -> Result<JsValue, JsValue> {
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn worst(times: &[f64]) -> f64 {
+    times.iter().copied().fold(0.0, f64::max)
 }

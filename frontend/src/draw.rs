@@ -21,41 +21,68 @@ const MIDDLE: f64 = 0.36;
 const HATCH: (f64, f64) = (8.5, 2.0);
 /// No canvas is larger, in pixels.
 const MOST_PIXELS: f64 = 8192.0;
+/// A canvas grows by so many pixels at a time.
+const GROWTH: f64 = 64.0;
 
 type Point = (f64, f64);
 
-/// Gives the canvas as many pixels as the scene takes at this scale: so many pixels of the screen
-/// for one of the scene's.
-pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, scale: f64) {
-    let scale = within(scene, scale);
-    let pixels = |length: f64| (length * scale).round().max(1.0) as u32;
-    let (width, height) = (pixels(scene.width), pixels(scene.height));
-    if (canvas.width(), canvas.height()) != (width, height) {
-        canvas.set_width(width);
-        canvas.set_height(height);
+/// How large a scene is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Zoom {
+    /// CSS pixels for one of the scene's.
+    pub shrunk: f64,
+    /// Pixels of the screen for a CSS pixel.
+    pub density: f64,
+}
+
+impl Zoom {
+    /// Pixels of the canvas for one of the scene's, so that it has room for the scene.
+    fn scale(self, scene: &Scene) -> f64 {
+        (self.shrunk * self.density).min(MOST_PIXELS / scene.width.max(scene.height).max(1.0))
     }
 }
 
-/// Draws the scene over the whole canvas, which fits it. Setting the font brings the style of the
-/// whole page up to date, so that this is best called when the page has changed all it will.
-pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, scale: f64) {
+/// Gives the canvas room for the scene. It only grows: pixels made anew cost more than a picture.
+pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, zoom: Zoom) {
+    let scale = zoom.scale(scene);
+    let pixels = |length: f64| ((length * scale / GROWTH).ceil().max(1.0) * GROWTH) as u32;
+    let (width, height) = (pixels(scene.width), pixels(scene.height));
+    let (had_width, had_height) = (canvas.width(), canvas.height());
+    if had_width < width {
+        canvas.set_width(width);
+    }
+    if had_height < height {
+        canvas.set_height(height);
+    }
+    // so many CSS pixels for one of its own
+    let size = zoom.shrunk / scale;
+    let style = canvas.style();
+    for (name, pixels) in [("width", had_width.max(width)), ("height", had_height.max(height))] {
+        let length = format!("{}px", f64::from(pixels) * size);
+        if style.get_property_value(name).as_deref() != Ok(&*length) {
+            // a property that exists takes a length
+            drop(style.set_property(name, &length));
+        }
+    }
+}
+
+/// Draws the scene into the corner of the canvas, which has room for it. Setting the font brings
+/// the style of the whole page up to date, so that this is best called when the page has changed
+/// all it will.
+pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, zoom: Zoom) {
     let Ok(Some(context)) = canvas.get_context("2d") else { return };
     let context: CanvasRenderingContext2d = context.unchecked_into();
-    let scale = within(scene, scale);
+    let scale = zoom.scale(scene);
     // fails only for numbers that are none
     drop(context.set_transform(scale, 0.0, 0.0, scale, 0.0, 0.0));
-    context.clear_rect(0.0, 0.0, scene.width + 1.0, scene.height + 1.0);
-    // a canvas that kept its size also keeps what was set on it before
+    let whole = |pixels: u32| f64::from(pixels) / scale;
+    context.clear_rect(0.0, 0.0, whole(canvas.width()), whole(canvas.height()));
+    // a canvas keeps what was set on it before
     let mut brush =
         Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0, align: "" };
     // no form lies on a text, so all of one kind come together, and their ink is set once
     scene.marks.iter().for_each(|mark| brush.form(mark));
     scene.marks.iter().for_each(|mark| brush.text(mark));
-}
-
-/// The scale, or the largest one that a canvas has room for.
-fn within(scene: &Scene, scale: f64) -> f64 {
-    scale.min(MOST_PIXELS / scene.width.max(scene.height).max(1.0))
 }
 
 /// A canvas with what was last set on it, because setting costs more than drawing.

@@ -1,14 +1,16 @@
 //! A picture in the page: a canvas with what is lit lying over it.
 //!
 //! The canvas is drawn anew when its scene, the theme, the room it has or the density of the
-//! screen changes. The mark under the pointer lends the canvas its `data-p` and `data-tip`, so
-//! that all who ask an element for them (`pick.rs`) need not know that a mark is none.
+//! screen changes. It lies in a frame of the size of the scene, which hides what of it is not
+//! needed: a canvas that is given another size costs more than all that is drawn on it. The mark
+//! under the pointer lends the frame its `data-p` and `data-tip`, so that all who ask an element
+//! for them (`pick.rs`) need not know that a mark is none.
 
 use crate::draw;
 use crate::pick::{self, Lit};
 use crate::state::Studio;
 use crate::theme::Screen;
-use leptos::html::{Canvas, Span};
+use leptos::html::{Canvas, Div, Span};
 use leptos::prelude::*;
 use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::palette::{DARK, LIGHT};
@@ -16,7 +18,7 @@ use meshwork_engine::picture::scene::Scene;
 use std::sync::Arc;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
-use web_sys::{HtmlCanvasElement, MouseEvent, ResizeObserver, ResizeObserverEntry};
+use web_sys::{HtmlElement, MouseEvent, ResizeObserver, ResizeObserverEntry};
 
 /// A scene that is drawn, or nothing to draw.
 pub type Drawn = Option<Arc<Scene>>;
@@ -33,6 +35,7 @@ pub fn Picture(
     let studio = expect_context::<Studio>();
     let screen = expect_context::<Screen>();
     let canvas = NodeRef::<Canvas>::new();
+    let frame = NodeRef::<Div>::new();
     let room = RwSignal::new(None::<f64>);
     let sensor = NodeRef::<Span>::new();
     watch_room(sensor, room);
@@ -43,11 +46,11 @@ pub fn Picture(
         scene.with(|s| {
             if let Some(s) = s {
                 let shrunk = room.map_or(1.0, |room| (room / s.width).min(1.0));
-                let scale = shrunk * density;
-                draw::fit(&canvas, s, scale);
+                let zoom = draw::Zoom { shrunk, density };
+                draw::fit(&canvas, s, zoom);
                 let scene = Arc::clone(s);
                 // after the other panes have changed, too
-                queue_microtask(move || draw::paint(&canvas, &scene, theme, scale));
+                queue_microtask(move || draw::paint(&canvas, &scene, theme, zoom));
             }
         });
     });
@@ -69,29 +72,31 @@ pub fn Picture(
     };
     let label = move || scene.with(|s| s.as_deref().map(draw::label).unwrap_or_default());
     let at = move |ev: &MouseEvent| {
-        if let Some(canvas) = canvas.get_untracked() {
-            scene.with_untracked(|s| lend(&canvas, s.as_deref(), processors.get_untracked(), ev));
+        if let Some(frame) = frame.get_untracked() {
+            scene.with_untracked(|s| lend(&frame, s.as_deref(), processors.get_untracked(), ev));
         }
     };
     let leave = move |_| {
-        if let Some(canvas) = canvas.get_untracked() {
-            set(&canvas, "data-p", None);
-            set(&canvas, "data-tip", None);
+        if let Some(frame) = frame.get_untracked() {
+            set(&frame, "data-p", None);
+            set(&frame, "data-tip", None);
         }
     };
     view! {
         <div class="picture">
             <span class="room" node_ref=sensor></span>
-            <canvas
+            <div
                 class="scene"
                 role="img"
                 aria-label=label
                 style=style
-                node_ref=canvas
+                node_ref=frame
                 on:pointermove=move |ev| at(&ev)
                 on:click=move |ev| at(&ev)
                 on:pointerleave=leave
-            ></canvas>
+            >
+                <canvas node_ref=canvas></canvas>
+            </div>
             {move || outlines.get().map(|outlines| {
                 let (width, height) = size.get();
                 view! {
@@ -133,24 +138,24 @@ fn watch_room(sensor: NodeRef<Span>, room: RwSignal<Option<f64>>) {
     });
 }
 
-/// Gives the canvas processors and tip of the mark under the pointer.
-fn lend(canvas: &HtmlCanvasElement, scene: Option<&Scene>, processors: u64, ev: &MouseEvent) {
+/// Gives the frame processors and tip of the mark under the pointer.
+fn lend(frame: &HtmlElement, scene: Option<&Scene>, processors: u64, ev: &MouseEvent) {
     let Some(scene) = scene else { return };
-    let scale = scene.width / f64::from(canvas.client_width().max(1));
+    let scale = scene.width / f64::from(frame.client_width().max(1));
     let at = (f64::from(ev.offset_x()) * scale, f64::from(ev.offset_y()) * scale);
     let mark = pick::mark_at(scene, at);
     let holders = mark.filter(|m| !m.pnums.is_empty());
-    set(canvas, "data-p", holders.map(|m| draw::holders(&m.pnums, processors)).as_deref());
-    set(canvas, "data-tip", mark.and_then(|m| m.tip.as_deref()));
+    set(frame, "data-p", holders.map(|m| draw::holders(&m.pnums, processors)).as_deref());
+    set(frame, "data-tip", mark.and_then(|m| m.tip.as_deref()));
 }
 
-fn set(canvas: &HtmlCanvasElement, name: &str, value: Option<&str>) {
-    if canvas.get_attribute(name).as_deref() == value {
+fn set(frame: &HtmlElement, name: &str, value: Option<&str>) {
+    if frame.get_attribute(name).as_deref() == value {
         return;
     }
     match value {
         // a name that is valid is not refused
-        Some(value) => drop(canvas.set_attribute(name, value)),
-        None => drop(canvas.remove_attribute(name)),
+        Some(value) => drop(frame.set_attribute(name, value)),
+        None => drop(frame.remove_attribute(name)),
     }
 }

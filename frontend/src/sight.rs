@@ -1,5 +1,6 @@
 //! What is in sight follows a change at once; what is not follows a moment later, so that a click
-//! pays only for what its user can see.
+//! pays only for what its user can see. What is read rather than looked at follows one frame
+//! later, so that pictures need not wait for it.
 
 use leptos::html::Article;
 use leptos::prelude::*;
@@ -107,6 +108,28 @@ where
             sight.call_later();
         }
         now
+    });
+    seen
+}
+
+/// The value, one frame later: the frame that a change leads to is painted without what follows.
+pub fn one_frame_later<T>(value: Memo<T>) -> ReadSignal<T>
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    let (seen, see) = signal(value.get_untracked());
+    let waiting = StoredValue::new(false);
+    Effect::new(move |_| {
+        let is_behind = value.with(|v| seen.with_untracked(|s| v != s));
+        if !is_behind || waiting.get_value() {
+            return;
+        }
+        waiting.set_value(true);
+        let follow = move || {
+            waiting.set_value(false);
+            see.set(value.get_untracked());
+        };
+        request_animation_frame(move || request_animation_frame(follow));
     });
     seen
 }

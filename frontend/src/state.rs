@@ -2,6 +2,7 @@
 //! follows from them by memos (text → study → what is shown → pictures).
 
 use crate::history::Document;
+use crate::sight::one_frame_later;
 use leptos::prelude::*;
 use meshwork_engine::cost::tally::Totals;
 use meshwork_engine::diag::Code;
@@ -121,6 +122,8 @@ pub struct Studio {
     pub study: Memo<Shared>,
     /// What the pictures show.
     pub shown: Memo<Shown>,
+    /// The same, one frame later: what costs and collectives are read from.
+    pub told: ReadSignal<Shown>,
     /// Its tensors.
     pub tensors: Memo<Arc<[TensorInfo]>>,
     /// Its tensor dimensions.
@@ -144,17 +147,18 @@ impl Studio {
                 _ => Shown { study, stale: false },
             }
         });
+        let told = one_frame_later(shown);
         let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
         let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
-        let collectives = Memo::new(move |_| shown.with(|s| Arc::from(s.study.collectives())));
+        let collectives = Memo::new(move |_| told.with(|s| Arc::from(s.study.collectives())));
         // clicks on mesh and layout leave it as it is
-        let model = Memo::new(move |_| shown.with(|s| without_layout(&s.study)));
+        let model = Memo::new(move |_| told.with(|s| without_layout(&s.study)));
         let alone = Memo::new(move |_| {
             model.track();
-            shown.with_untracked(|s| s.study.alone().totals())
+            told.with_untracked(|s| s.study.alone().totals())
         });
         let view = RwSignal::new(view);
-        Self { document, view, text, study, shown, tensors, dims, collectives, alone }
+        Self { document, view, text, study, shown, told, tensors, dims, collectives, alone }
     }
 
     /// Changes the text as one step of the history.

@@ -21,7 +21,7 @@ pub fn Collectives(studio: Studio) -> impl IntoView {
             .collectives
             .with(|all| all.iter().filter(|c| of.is_none_or(|p| c.phase.name() == p)).count())
     };
-    let has_program = move || studio.shown.with(|s| s.study.totals().is_some());
+    let has_program = move || studio.told.with(|s| s.study.totals().is_some());
     let listed = Memo::new(move |_| {
         let phase = phase.get();
         studio.collectives.with(|all| {
@@ -111,7 +111,7 @@ fn Row(studio: Studio, i: usize) -> impl IntoView {
     let why = part(|c| c.why.clone());
     let over = Memo::new(move |_| {
         let axes = what.with(|c| c.as_ref().map(|c| c.axes.clone()).unwrap_or_default());
-        studio.shown.with(|s| s.study.mesh().names(&axes))
+        studio.told.with(|s| s.study.mesh().names(&axes))
     });
     let pick = move |_: web_sys::MouseEvent| {
         let on = !picked.get_untracked();

@@ -9,12 +9,12 @@ use web_sys::Element;
 /// The costs.
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
-    let totals = Memo::new(move |_| studio.shown.with(|s| s.study.totals().map(Fact::of)));
+    let totals = Memo::new(move |_| studio.told.with(|s| s.study.totals().map(Fact::of)));
     let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
     // nobody pays for formulas that are folded away
     let are_open = RwSignal::new(false);
     let formulas = Memo::new(move |_| {
-        let formulas = are_open.get().then(|| studio.shown.with(|s| s.study.formulas()));
+        let formulas = are_open.get().then(|| studio.told.with(|s| s.study.formulas()));
         formulas.flatten().map(|f| {
             [
                 ("computation", f.computation.to_string()),
@@ -24,7 +24,7 @@ pub fn Costs(studio: Studio) -> impl IntoView {
             ]
         })
     });
-    let is_pipeline = Memo::new(move |_| studio.shown.with(|s| s.study.is_pipeline()));
+    let is_pipeline = Memo::new(move |_| studio.told.with(|s| s.study.is_pipeline()));
     view! {
         <section class="pane pane-costs" aria-labelledby="costs-head">
             <header class="pane-head">

@@ -188,6 +188,21 @@ struct Cell {
     mesh_dim: String,
 }
 
+/// What a cell shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    /// The dimension is not split over it.
+    Whole,
+    /// It is not, and could not be.
+    Never,
+    /// It is split over it alone.
+    Split,
+    /// It is, and should not be.
+    Wrong,
+    /// It is split over several, over this one at this place among them.
+    Place(usize),
+}
+
 fn cell(cell: Cell) -> impl IntoView {
     let Cell { studio, grid, verdicts, at, place, dim, mesh_dim } = cell;
     let key = StoredValue::new((dim.clone(), mesh_dim.clone()));
@@ -200,6 +215,13 @@ fn cell(cell: Cell) -> impl IntoView {
     let verdict = Memo::new(move |_| verdicts.with(|v| key.with_value(|k| v.get(k).cloned())));
     let is_bad = move || verdict.with(|v| matches!(v, Some(Verdict::Illegal(_))));
     let says = move || verdict.with(|v| v.as_ref().map(Verdict::words).unwrap_or_default());
+    let face = Memo::new(move |_| match order.get() {
+        Some(Some(n)) => Face::Place(n),
+        Some(None) if is_bad() => Face::Wrong,
+        Some(None) => Face::Split,
+        None if is_bad() => Face::Never,
+        None => Face::Whole,
+    });
     let label = format!("{dim} over {mesh_dim}");
     let described = move || {
         let state = if order.get().is_some() { "split" } else { "not split" };
@@ -224,12 +246,12 @@ fn cell(cell: Cell) -> impl IntoView {
             }
         >
             <span class="box">
-                {move || match order.get() {
-                    Some(Some(n)) => n.to_string().into_any(),
-                    Some(None) if is_bad() => icon(Icon::Error).into_any(),
-                    Some(None) => icon(Icon::Check).into_any(),
-                    None if is_bad() => view! { <span class="no">"×"</span> }.into_any(),
-                    None => ().into_any(),
+                {move || match face.get() {
+                    Face::Place(n) => n.to_string().into_any(),
+                    Face::Wrong => icon(Icon::Error).into_any(),
+                    Face::Split => icon(Icon::Check).into_any(),
+                    Face::Never => view! { <span class="no">"×"</span> }.into_any(),
+                    Face::Whole => ().into_any(),
                 }}
             </span>
         </td>
