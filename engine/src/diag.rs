@@ -205,7 +205,7 @@ macro_rules! codes {
 
 codes! {
     // text
-    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, state, block, end, train, or assigns a tensor: `h = relu(x)`.";
+    UnknownStatement "unknown-statement" "A line starts with one of the statements mesh, layout, model, dims, input, param, state, block, end, train, pipeline, hardware, or assigns a tensor: `h = relu(x)`.";
     Syntax "syntax" "The line cannot be read. Pairs are `name:value`, lists of tensors are separated by commas, and an expression uses + - * /, calls and parentheses.";
     BadNumber "bad-number" "A size is a whole number of at least 1; other options take a number such as `0.001`.";
     Duplicate "duplicate" "A name is defined once. Mesh dimensions, tensor dimensions, tensors and options must differ within their kind.";
@@ -226,6 +226,7 @@ codes! {
     State "state" "`state seen[channels]` declares a tensor that goes from step to step, and `seen := 0.9 * seen + 0.1 * mean(x -> channels)` says, once, what it is from the next training step on. Parameters are trained and inputs are fed, so they take no `:=`.";
     MicroBatches "micro-batches" "`micro_batches:4` takes the batch in four parts and applies the sum of their gradients once. That is the gradient of the whole batch where the loss is a mean or a sum over its rows; what combines rows otherwise, such as batch norm, does so within each part.";
     Pipeline "pipeline" "`pipeline over:stages micro_batches:8` cuts the model's layers into stages, one for each place along a mesh dimension that no tensor dimension is split over, and its batch into micro-batches. A schedule has limits, such as at least as many micro-batches as cells.";
+    Hardware "hardware" "`hardware tpu-v2` or `hardware memory:16GB` says how much a processor of the mesh holds. A study that needs more can be planned and says so, with the smallest changes that make it fit: more micro-batches, re-materialization, more cells, or a split of the heaviest layer's dimensions.";
     Unused "unused" "The name is declared and never used, so it has no effect.";
     // layout
     UnmatchedRule "unmatched-rule" "A layout rule `tensor_dimension:mesh_dimension` matches nothing: no tensor has that dimension, or the mesh has no such dimension. It has no effect.";

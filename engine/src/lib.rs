@@ -17,6 +17,7 @@ pub mod spmd;
 pub mod data;
 pub mod exec;
 pub mod cost;
+pub mod hardware;
 pub mod picture;
 pub mod export;
 pub mod staging;

@@ -13,6 +13,8 @@ use crate::graph::Graph;
 use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
+use crate::hardware::Hardware;
+use crate::hardware::fit::{Costs, Planned, misfit};
 use crate::index::{MeshAxis, NodeId, Pnum, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
@@ -23,8 +25,8 @@ use crate::picture::scene::Scene;
 use crate::picture::timeline::View;
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
+use crate::spec::edit;
 use crate::spec::parse::parse;
-use crate::spec::{edit, lex};
 use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
 use crate::spmd::lower::{Model, lower};
@@ -46,6 +48,7 @@ pub struct Study {
     built: Built,
     layouts: Layouts,
     pipe: Option<Pipe>,
+    hardware: Option<Hardware>,
     /// As lowered, before passes: every tensor has its values here.
     lowered: Option<Program>,
     /// What runs when nothing is printed.
@@ -111,16 +114,44 @@ impl TensorInfo {
 }
 
 impl Study {
-    /// Takes a text through all stages.
+    /// Takes a text through all stages, and says what to do where it does not fit its hardware.
     pub fn new(text: &str) -> Self {
+        let mut study = Self::tried(text);
+        if let Some(misfit) = study.hardware.as_ref().and_then(|h| study.misfit(h)) {
+            study.diagnostics.push(misfit);
+            study.diagnostics.sort_by_key(|d| d.span);
+        }
+        study
+    }
+
+    /// Takes a text through all stages, whatever its hardware: for texts that are only tried.
+    pub fn tried(text: &str) -> Self {
         let (spec, diagnostics) = parse(text);
         Self::from_spec(text, spec, diagnostics)
+    }
+
+    fn misfit(&self, hardware: &Hardware) -> Option<Diagnostic> {
+        let planned = Planned {
+            text: &self.text,
+            spec: &self.spec,
+            mesh: &self.mesh,
+            rules: &self.rules,
+            graph: &self.built.graph,
+            program: self.program.as_ref()?,
+            tally: self.tally.as_ref()?,
+        };
+        let plan = |text: &str| {
+            let totals = Self::tried(text).totals()?;
+            let sent = totals.sent_bytes_per_processor;
+            Some(Costs { peak: totals.peak_bytes_per_processor, sent })
+        };
+        misfit(planned, hardware, &plan)
     }
 
     fn from_spec(text: &str, spec: Spec, mut diagnostics: Vec<Diagnostic>) -> Self {
         let of_text = diagnostics.len();
         let (mesh, rules, places) = surroundings(&spec, &mut diagnostics);
-        without_effect(text, &spec, &mut diagnostics);
+        let hardware = Hardware::read(&spec, &mut diagnostics);
         let around = Surroundings { spec: &spec, mesh: &mesh, rules: &rules, places: &places };
         let Laid { built, layouts, pipe, lowered } = around.lay(&mut diagnostics);
         if built.train.data.is_some() && !diagnostics.iter().any(Diagnostic::is_error) {
@@ -144,6 +175,7 @@ impl Study {
             built,
             layouts,
             pipe,
+            hardware,
             lowered: lowered.filter(|_| ok),
             program: None,
             tally: None,
@@ -424,21 +456,6 @@ fn data_places<'a>(spec: &Spec, built: &'a Built) -> places::Places<'a> {
         break;
     }
     places
-}
-
-/// Warns of statements that are read and do nothing.
-fn without_effect(text: &str, spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
-    for item in &spec.items {
-        let message = if let Stmt::Hardware { .. } = item.stmt {
-            "`hardware` has no effect yet: costs are operations and bytes, not seconds"
-        } else {
-            continue;
-        };
-        let (code, _) = lex::split_comment(item.span.of(text));
-        let span = lex::span_within(text, code);
-        let hint = Hint::edit("Remove it.", span, "");
-        diagnostics.push(Diagnostic::warning(Code::Unused, span, message).hint(hint));
-    }
 }
 
 /// Mesh and layout rules of a spec, and where each rule stands.

@@ -135,7 +135,7 @@ fn judged(study: &Study) -> Verdicts {
             } else {
                 rule.iter().cloned().chain([name.clone()]).collect()
             };
-            let tried = Study::new(&edit::set_rule(study.text(), &dim.name, &then));
+            let tried = Study::tried(&edit::set_rule(study.text(), &dim.name, &then));
             let verdict = match tried.totals() {
                 Some(totals) => Verdict::Legal(totals.sent_bytes_per_processor, now),
                 None if is_on => Verdict::Silent,
