@@ -11,6 +11,7 @@ mod common;
 mod golden;
 mod laws;
 mod limits;
+mod paper;
 mod partition;
 mod tables;
 mod violations;
