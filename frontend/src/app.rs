@@ -46,7 +46,7 @@ fn view_at_start(asked: &address::Asked) -> View {
         layout: if is_narrow() { LayoutAs::Menus } else { LayoutAs::Grid },
         tab: if is_run { Tab::Run } else { Tab::Pictures },
         theme: theme::remembered(),
-        intro: theme::is_newcomer() && !is_run,
+        intro: theme::is_newcomer() && !is_run && asked.text.is_none(),
         help: false,
         notice: asked.problem.clone(),
     }

@@ -11,7 +11,7 @@ use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::scene::{Form, Mark, Scene};
 use std::fmt::Write as _;
 use wasm_bindgen::JsCast as _;
-use web_sys::{CssStyleSheet, Element, HtmlCanvasElement, MouseEvent};
+use web_sys::{CssStyleSheet, Element, MouseEvent};
 
 /// More processors under one mark than this are not lit one by one.
 const MOST: usize = 64;
@@ -135,7 +135,8 @@ fn carried(event: &MouseEvent, attribute: &str) -> Option<String> {
 
 /// The pointer moves inside a picture, which may have another mark there.
 pub fn move_over(studio: Studio, tip: RwSignal<Option<Tip>>, event: &MouseEvent) {
-    if event.target().is_some_and(|t| t.has_type::<HtmlCanvasElement>()) {
+    let target = event.target().and_then(|t| t.dyn_into::<Element>().ok());
+    if target.is_some_and(|t| t.matches(".scene").unwrap_or(false)) {
         hover(studio, tip, event);
     }
 }
