@@ -8,6 +8,7 @@
 
 use crate::draw;
 use crate::pick::{self, Lit};
+use crate::sight::one_frame_later;
 use crate::state::Studio;
 use crate::theme::Screen;
 use leptos::html::{Canvas, Div, Span};
@@ -70,7 +71,8 @@ pub fn Picture(
         let (width, height) = size.get();
         format!("width:{width}px;aspect-ratio:{width}/{height}")
     };
-    let label = move || scene.with(|s| s.as_deref().map(draw::label).unwrap_or_default());
+    let told = one_frame_later(scene);
+    let label = move || told.with(|s| s.as_deref().map(draw::label).unwrap_or_default());
     let at = move |ev: &MouseEvent| {
         if let Some(frame) = frame.get_untracked() {
             scene.with_untracked(|s| lend(&frame, s.as_deref(), processors.get_untracked(), ev));

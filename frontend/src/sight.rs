@@ -113,9 +113,10 @@ where
 }
 
 /// The value, one frame later: the frame that a change leads to is painted without what follows.
-pub fn one_frame_later<T>(value: Memo<T>) -> ReadSignal<T>
+pub fn one_frame_later<T, S>(value: S) -> ReadSignal<T>
 where
     T: Clone + PartialEq + Send + Sync + 'static,
+    S: With<Value = T> + GetUntracked<Value = T> + Copy + 'static,
 {
     let (seen, see) = signal(value.get_untracked());
     let waiting = StoredValue::new(false);
@@ -126,8 +127,12 @@ where
         }
         waiting.set_value(true);
         let follow = move || {
-            waiting.set_value(false);
-            see.set(value.get_untracked());
+            // its reader may be gone by then
+            if waiting.try_set_value(false).is_none()
+                && let Some(value) = value.try_get_untracked()
+            {
+                see.set(value);
+            }
         };
         request_animation_frame(move || request_animation_frame(follow));
     });

@@ -51,7 +51,7 @@ pub fn verdicts(studio: Studio) -> Signal<Verdicts> {
     let verdicts = RwSignal::new(Verdicts::new());
     let waiting = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
-        let shown = studio.shown.get();
+        let shown = studio.told.get();
         if let Some(handle) = waiting.get_value() {
             handle.clear();
         }

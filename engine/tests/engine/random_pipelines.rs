@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Pipelines that are run, each of another model.
-const CASES: u64 = 240;
+const CASES: u64 = 600;
 const STEPS: usize = 2;
 const ROWS: usize = 8;
 

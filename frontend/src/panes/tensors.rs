@@ -4,7 +4,7 @@
 //! layout or mesh changes, and a moment later where nobody sees it.
 
 use crate::picture::{Drawn, Picture};
-use crate::sight::{Sight, follow};
+use crate::sight::{Sight, follow, one_frame_later};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
 use crate::{format, what_if};
@@ -197,8 +197,9 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
         Memo::new(move |_| card.with(|c| c.as_ref().and_then(Card::scene)).map(Arc::new));
     let processors =
         Memo::new(move |_| card.with(|c| c.as_ref().map_or(0, |c| c.mesh.processors())));
+    let told = one_frame_later(card);
     let part = move |of: fn(&Card) -> String| {
-        move || card.with(|c| c.as_ref().map(of).unwrap_or_default())
+        move || told.with(|c| c.as_ref().map(of).unwrap_or_default())
     };
     view! {
         <article class="card" class:marked=is_marked id=element_id node_ref=element>
