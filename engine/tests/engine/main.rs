@@ -26,6 +26,7 @@ mod micro;
 mod models;
 mod optimizers;
 mod pipelines;
+mod cells;
 mod schedules;
 mod states;
 mod transformer;
