@@ -131,6 +131,9 @@ fn what_several_cells_use() {
             same_on_any_threads(&study(&text));
         }
     }
+    // Running means of batch norms are kept from step to step where they are made.
+    let model = "convnet batch:12 h:4 w:4 channels:(4 4 4) norm:batch";
+    same_on_any_threads(&piped("mesh p:3", model, "micro_batches:3 schedule:1f1b"));
 }
 
 /// Forward passes between steps leave no letter behind and no trace in what is counted.
