@@ -20,9 +20,10 @@ use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
 use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
-use crate::picture;
 use crate::picture::scene::Scene;
-use crate::picture::timeline::View;
+use crate::pipeline::measured::costs as measured_costs;
+use crate::pipeline::needs::When;
+use crate::pipeline::simulate::{Costs, simulate};
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::edit;
@@ -288,20 +289,27 @@ impl Study {
 
     /// The same as a picture.
     pub fn timeline_scene(&self) -> Option<Scene> {
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, &self.timeline()?, "")
+    }
+
+    /// What the cells did in a step of a session, in seconds, as a picture.
+    pub fn measured_scene(&self, timeline: &Timeline) -> Option<Scene> {
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, timeline, "s")
+    }
+
+    /// Which cell does what when, if tasks take as long as they did on average on a measured
+    /// timeline, and what one cell makes is at the next in no time.
+    pub fn timeline_at(&self, measured: &Timeline) -> Option<Timeline> {
+        let order = self.program.as_ref()?.cells.as_ref()?.order();
+        let (stages, hop, overlap) = (measured_costs(measured), 0.0, 0.0);
+        simulate(order, &Costs { stages, hop, overlap, when: When::Early }).ok()
+    }
+
+    /// Seconds that a micro-batch takes in each layer, forward and backward, for the option `costs`
+    /// of `pipeline`. What is measured is a stage; its layers share that by their operations.
+    pub fn layer_costs(&self, measured: &Timeline) -> Option<Vec<f64>> {
         let program = self.program.as_ref()?;
-        let cells = program.cells.as_ref()?;
-        let timeline = self.timeline()?;
-        let order = cells.order().extent();
-        let name = self.pipe.as_ref()?.schedule().name();
-        let title = format!(
-            "{name}, {} cells, {} micro-batches: {:.0} % of the time idle",
-            order.ranks,
-            order.micro_batches,
-            100.0 * timeline.bubble_of_makespan()
-        );
-        let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
-        let pnums = (0..program.ranks()).map(of_cell).collect();
-        Some(picture::timeline::scene(&timeline, &View { title, unit: String::new(), pnums }))
+        Some(Pipe::layer_costs(&self.built.graph, program, &measured_costs(measured)))
     }
 
     /// The costs as formulas (the paper's Table 1).

@@ -12,6 +12,7 @@ mod tidy;
 mod test;
 mod bench;
 mod experiments;
+mod pipelines;
 
 // The names of the bundle are tested here: the program they belong to takes long to compile.
 #[cfg(test)]
@@ -32,7 +33,9 @@ cargo xtask TASK
   tidy            only the rules of the house
   bench [--peers DIR] [--rounds N]
                   measure, natively and in the browser, and print a table; peers in DIR in turns
-  experiments     train the models of docs/experiments.md, and print its tables
+  experiments     train the models of docs/experiments.md, and print its first table
+  experiments pipelines
+                  run the pipelines of docs/experiments.md, and print its second table
   bless           write what the golden tests expect anew
 ";
 
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
         ["experiments"] => experiments::run(),
+        ["experiments", "pipelines"] => pipelines::run(),
         ["bless"] => test::bless(),
         other => return misuse(&format!("there is no task `{}`", other.join(" "))),
     };

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The options of `meshwork serve`; each takes a value.
-const OPTIONS: [&str; 4] = ["--listen", "--data", "--allow-host", "--memory"];
+const OPTIONS: [&str; 5] = ["--listen", "--data", "--allow-host", "--memory", "--patience"];
 
 /// Builds the studio and the binary that holds it.
 pub(crate) fn build() -> Result<()> {

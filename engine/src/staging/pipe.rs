@@ -10,6 +10,9 @@ use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::micro::Cutting;
 use crate::index::{IdVec, MeshAxis, Stage};
+use crate::picture;
+use crate::picture::scene::Scene;
+use crate::picture::timeline::View;
 use crate::pipeline::needs::When;
 use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
@@ -130,6 +133,45 @@ impl Pipe {
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / f64::from(cells.stages());
         let costs = Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early };
         simulate(cells.order(), &costs).ok()
+    }
+}
+
+impl Pipe {
+    /// A timeline of its cells as a picture; of a predicted one the unit has no name.
+    pub fn scene(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<Scene> {
+        let cells = program.cells.as_ref()?;
+        let Extent { ranks, micro_batches, .. } = cells.order().extent();
+        let title = format!(
+            "{}, {ranks} cells, {micro_batches} micro-batches{}: {:.0} % of the time idle",
+            self.schedule.name(),
+            if unit.is_empty() { "" } else { ", measured" },
+            100.0 * timeline.bubble_of_makespan()
+        );
+        let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
+        let pnums = (0..program.ranks()).map(of_cell).collect();
+        Some(picture::timeline::scene(timeline, &View { title, unit: unit.to_owned(), pnums }))
+    }
+
+    /// What a micro-batch costs in each layer, where each stage costs so much: layers share that by
+    /// their operations, evenly where they have none.
+    pub fn layer_costs(
+        graph: &Graph,
+        program: &Program,
+        stages: &IdVec<Stage, StageCosts>,
+    ) -> Vec<f64> {
+        let flops = Flops::of(program).by_layer(graph);
+        let stage = |layer: usize| graph.stage_of_layer.get(layer).copied().unwrap_or(Stage(0));
+        let of_stage = |wanted: Stage| {
+            let layers = (0..flops.len()).filter(move |&layer| stage(layer) == wanted);
+            layers.fold((0.0, 0.0), |(sum, count), layer| (sum + flops[layer], count + 1.0))
+        };
+        let cost = |layer: usize| {
+            let (sum, count) = of_stage(stage(layer));
+            let share = if sum > 0.0 { flops[layer] / sum } else { 1.0 / count };
+            let whole = |s: &StageCosts| s.forward + s.recompute + s.backward;
+            share * stages.get(stage(layer)).map_or(0.0, whole)
+        };
+        (0..flops.len()).map(cost).collect()
     }
 }
 

@@ -12,6 +12,7 @@ mod random;
 mod driver;
 
 mod attention;
+mod cells;
 mod data;
 mod text;
 mod bleu;

@@ -3,6 +3,7 @@
 
 use crate::common::{session, study};
 use meshwork_engine::exec::pool::Alone;
+use meshwork_engine::exec::threads::Threads;
 use meshwork_engine::pipeline::schedule::Schedule;
 use meshwork_engine::session::{Session, difference, max_difference};
 use meshwork_engine::spmd::check::check;
@@ -95,8 +96,14 @@ fn skips_go_straight() {
     let mut whole = session(&text);
     let mut cut = Session::new(&study, None, Alone).unwrap();
     let run = |s: &mut Session<Alone>| (0..3).map(|_| s.step().loss.unwrap()).collect::<Vec<_>>();
-    assert!(difference(&run(&mut cut), &run(&mut whole)) < 1e-12);
+    let losses = run(&mut cut);
+    assert!(difference(&losses, &run(&mut whole)) < 1e-12);
     assert!(max_difference(&cut, &whole) < 1e-12);
+    for threads in 2..=5 {
+        let mut cells = Session::new(&study, None, Threads::new(threads).unwrap()).unwrap();
+        let same: Vec<f64> = (0..3).map(|_| cells.step().loss.unwrap()).collect();
+        assert_eq!(same, losses, "{threads} threads");
+    }
 }
 
 /// Activations of a stage are held for as many micro-batches as the schedule keeps, or computed
