@@ -14,7 +14,7 @@ use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
 use crate::hardware::Hardware;
-use crate::hardware::fit::{Costs, Planned, misfit};
+use crate::hardware::fit::{Need, Planned, misfit};
 use crate::index::{MeshAxis, NodeId, Pnum, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
@@ -144,7 +144,7 @@ impl Study {
         let plan = |text: &str| {
             let totals = Self::tried(text).totals()?;
             let sent = totals.sent_bytes_per_processor;
-            Some(Costs { peak: totals.peak_bytes_per_processor, sent })
+            Some(Need { peak: totals.peak_bytes_per_processor, sent })
         };
         misfit(planned, hardware, &plan)
     }

@@ -51,9 +51,9 @@ pub struct Planned<'a> {
     pub tally: &'a Tally,
 }
 
-/// What a changed study costs: bytes held at the peak, bytes sent.
+/// What a changed study needs: bytes held at the peak, bytes sent.
 #[derive(Debug, Clone, Copy)]
-pub struct Costs {
+pub struct Need {
     /// The most bytes one processor holds at once.
     pub peak: u64,
     /// The bytes one processor sends in a step.
@@ -65,7 +65,7 @@ pub struct Costs {
 pub fn misfit(
     study: Planned<'_>,
     hardware: &Hardware,
-    plan: &dyn Fn(&str) -> Option<Costs>,
+    plan: &dyn Fn(&str) -> Option<Need>,
 ) -> Option<Diagnostic> {
     let (cell, totals) = study.tally.cells.iter().enumerate().max_by_key(|(_, c)| c.peak)?;
     if totals.peak <= hardware.memory_bytes {
@@ -176,14 +176,14 @@ struct Dim {
 struct Mend {
     what: String,
     text: String,
-    costs: Costs,
+    costs: Need,
 }
 
 struct Search<'a> {
     study: Planned<'a>,
     memory: u64,
     peak: u64,
-    plan: &'a dyn Fn(&str) -> Option<Costs>,
+    plan: &'a dyn Fn(&str) -> Option<Need>,
 }
 
 impl Search<'_> {

@@ -4,6 +4,7 @@
 
 use crate::common::session;
 use crate::random::Random;
+use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::pipeline::schedule::Schedule;
 use meshwork_engine::session::{Session, max_difference};
@@ -111,7 +112,7 @@ fn random_models_in_random_pipelines() {
             // What does not go together is said: limits of schedules, fewer layers than stages,
             // micro-batches of fewer rows than processors.
             assert!(
-                study.diagnostics().iter().any(|d| d.is_error()),
+                study.diagnostics().iter().any(Diagnostic::is_error),
                 "seed {seed}: no Program and no reason\n{text}"
             );
             refused += 1;
