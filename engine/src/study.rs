@@ -20,7 +20,7 @@ use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
 use crate::picture;
 use crate::picture::scene::Scene;
-use crate::picture::timeline::View;
+use crate::picture::timeline::{Lanes, View};
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::parse::parse;
@@ -30,6 +30,7 @@ use crate::spmd::explain::why;
 use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
+use crate::staging::outlook::Outlook;
 use crate::staging::pipe::Pipe;
 use crate::staging::{Laid, Surroundings};
 use crate::timeline::Timeline;
@@ -254,11 +255,21 @@ impl Study {
         self.pipe.as_ref()?.timeline(self.program.as_ref()?)
     }
 
-    /// The same as a picture.
+    /// The pipeline with all that follows from it: its timeline, its stages, what the cells hold.
+    pub fn outlook(&self) -> Option<Outlook> {
+        Outlook::new(self.pipe.as_ref()?, &self.built.graph, self.program.as_ref()?)
+    }
+
+    /// The timeline as a picture.
     pub fn timeline_scene(&self) -> Option<Scene> {
+        let timeline = self.timeline()?;
+        Some(picture::timeline::scene(&timeline, &self.timeline_view(&timeline)?))
+    }
+
+    /// What a picture of a timeline of this study's cells says beside it.
+    pub fn timeline_view(&self, timeline: &Timeline) -> Option<View> {
         let program = self.program.as_ref()?;
         let cells = program.cells.as_ref()?;
-        let timeline = self.timeline()?;
         let order = cells.order().extent();
         let name = self.pipe.as_ref()?.schedule().name();
         let title = format!(
@@ -269,7 +280,7 @@ impl Study {
         );
         let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
         let pnums = (0..program.ranks()).map(of_cell).collect();
-        Some(picture::timeline::scene(&timeline, &View { title, unit: String::new(), pnums }))
+        Some(View { title, pnums, lanes: Lanes::Cells, ..View::default() })
     }
 
     /// The costs as formulas (the paper's Table 1).

@@ -18,3 +18,4 @@ pub mod queues;
 pub mod validate;
 pub mod clock;
 pub mod peak;
+pub mod moment;

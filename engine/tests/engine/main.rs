@@ -25,6 +25,7 @@ mod meshtf;
 mod micro;
 mod models;
 mod optimizers;
+mod outlook;
 mod pipelines;
 mod schedules;
 mod states;
