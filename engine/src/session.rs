@@ -7,7 +7,10 @@ use crate::data::fits::{self, wiring};
 use crate::data::score::{Score, Validation, Where};
 use crate::data::wiring::Wiring;
 use crate::diag::{Code, Diagnostic, Span};
-use crate::exec::host::{Host, Traffic};
+use crate::exec::clock::Clock;
+use crate::exec::fault::Fault;
+use crate::exec::host::Traffic;
+use crate::exec::machine::Machine;
 use crate::exec::pool::Pool;
 use crate::graph::init::Values;
 use crate::graph::op::{Dtype, Op, Phase, Role};
@@ -15,7 +18,9 @@ use crate::index::{NodeId, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::spmd::program::Program;
 use crate::study::Study;
+use crate::timeline::Timeline;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One study on its mesh, with its parameters as they are now.
 #[derive(Debug)]
@@ -31,8 +36,8 @@ pub struct Session<P> {
 
 #[derive(Debug)]
 enum Engine<P> {
-    F32(Host<f32, P>),
-    F64(Host<f64, P>),
+    F32(Machine<f32, P>),
+    F64(Machine<f64, P>),
 }
 
 macro_rules! with_host {
@@ -108,8 +113,8 @@ impl<P: Pool> Session<P> {
         }
         let program = Arc::new(program);
         let engine = match program.dtype {
-            Dtype::F32 => Engine::F32(Host::new(program, pool)),
-            Dtype::F64 => Engine::F64(Host::new(program, pool)),
+            Dtype::F32 => Engine::F32(Machine::new(program, pool)),
+            Dtype::F64 => Engine::F64(Machine::new(program, pool)),
         };
         let per_step = study.tally().map(Tally::traffic).unwrap_or_default();
         let mut session = Self { study: study.clone(), engine, wiring, feed, per_step, steps: 0 };
@@ -148,15 +153,42 @@ impl<P: Pool> Session<P> {
         self.feed.as_ref()
     }
 
-    /// Runs one training step, or one forward pass where the study does not train.
+    /// Has its steps measured by a clock, for a timeline.
+    #[must_use]
+    pub fn timed(mut self, clock: &Clock) -> Self {
+        with_host!(&mut self.engine, host => host.set_clock(clock.clone()));
+        self
+    }
+
+    /// Gives a pipeline up when none of its cells has moved for so long.
+    #[must_use]
+    pub fn patient(mut self, patience: Duration) -> Self {
+        with_host!(&mut self.engine, host => host.set_patience(patience));
+        self
+    }
+
+    /// Who did what when in the last training step, in seconds; nothing without a clock or a
+    /// pipeline.
+    pub fn timeline(&self) -> Option<&Timeline> {
+        with_host!(&self.engine, host => host.timeline())
+    }
+
+    /// Why no further step can be taken, if a cell of the pipeline has died or hangs. From then on
+    /// steps and looks do nothing and give nothing.
+    pub fn fault(&self) -> Option<&Fault> {
+        with_host!(&self.engine, host => host.fault())
+    }
+
+    /// Runs one training step, or one forward pass where the study does not train. Whoever steps a
+    /// pipeline on several threads asks for its [`Self::fault`] afterwards.
     pub fn step(&mut self) -> StepReport {
         let step = self.steps;
         if let Some(feed) = &self.feed {
             let inputs = feed.inputs(&feed.batch(step));
             self.set_inputs(&inputs);
         }
-        self.steps += 1;
         let loss = with_host!(&mut self.engine, host => host.step(Phase::Update));
+        self.steps += u64::from(self.fault().is_none());
         StepReport { step, loss }
     }
 

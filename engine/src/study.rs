@@ -18,9 +18,11 @@ use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
 use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
-use crate::picture;
 use crate::picture::scene::Scene;
-use crate::picture::timeline::{Lanes, View};
+use crate::picture::timeline::View;
+use crate::pipeline::measured::costs as measured_costs;
+use crate::pipeline::needs::When;
+use crate::pipeline::simulate::{Costs, simulate};
 use crate::resolve::{Layouts, Places, resolve};
 use crate::spec::ast::{OptValue, Spec, Stmt};
 use crate::spec::parse::parse;
@@ -30,7 +32,8 @@ use crate::spmd::explain::why;
 use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
-use crate::staging::outlook::Outlook;
+use crate::staging::change::with_cells;
+use crate::staging::outlook::{Figures, Outlook};
 use crate::staging::pipe::Pipe;
 use crate::staging::{Laid, Surroundings};
 use crate::timeline::Timeline;
@@ -260,27 +263,48 @@ impl Study {
         Outlook::new(self.pipe.as_ref()?, &self.built.graph, self.program.as_ref()?)
     }
 
-    /// The timeline as a picture.
-    pub fn timeline_scene(&self) -> Option<Scene> {
-        let timeline = self.timeline()?;
-        Some(picture::timeline::scene(&timeline, &self.timeline_view(&timeline)?))
+    /// The figures of this study with one more cell, its layers cut most evenly; or why it cannot
+    /// have one.
+    pub fn with_one_more_cell(&self) -> Option<Result<Figures, String>> {
+        let axis = self.program.as_ref()?.cells.as_ref()?.axis();
+        let mesh: Vec<(String, u64)> =
+            self.mesh.dims().iter().map(|d| (d.name.as_ref().to_owned(), d.size)).collect();
+        let over = &self.mesh.dim(axis).name;
+        let text = with_cells(&self.text, &mesh, over, self.mesh.size(axis) + 1);
+        let more = Self::new(&text);
+        let fault = more.diagnostics.iter().find(|d| d.is_error()).map(|d| d.message.clone());
+        let figures = more.outlook().map(|outlook| outlook.figures());
+        Some(figures.ok_or_else(|| fault.unwrap_or_default()))
     }
 
-    /// What a picture of a timeline of this study's cells says beside it.
-    pub fn timeline_view(&self, timeline: &Timeline) -> Option<View> {
+    /// The timeline as a picture.
+    pub fn timeline_scene(&self) -> Option<Scene> {
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, &self.timeline()?, "")
+    }
+
+    /// What the cells did in a step of a session, in seconds, as a picture.
+    pub fn measured_scene(&self, timeline: &Timeline) -> Option<Scene> {
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, timeline, "s")
+    }
+
+    /// What a picture of a timeline of the cells says beside it; that of a predicted one has no unit.
+    pub fn timeline_view(&self, timeline: &Timeline, unit: &str) -> Option<View> {
+        self.pipe.as_ref()?.view(self.program.as_ref()?, timeline, unit)
+    }
+
+    /// Which cell does what when, if tasks take as long as they did on average on a measured
+    /// timeline, and what one cell makes is at the next in no time.
+    pub fn timeline_at(&self, measured: &Timeline) -> Option<Timeline> {
+        let order = self.program.as_ref()?.cells.as_ref()?.order();
+        let (stages, hop, overlap) = (measured_costs(measured), 0.0, 0.0);
+        simulate(order, &Costs { stages, hop, overlap, when: When::Early }).ok()
+    }
+
+    /// Seconds that a micro-batch takes in each layer, forward and backward, for the option `costs`
+    /// of `pipeline`. What is measured is a stage; its layers share that by their operations.
+    pub fn layer_costs(&self, measured: &Timeline) -> Option<Vec<f64>> {
         let program = self.program.as_ref()?;
-        let cells = program.cells.as_ref()?;
-        let order = cells.order().extent();
-        let name = self.pipe.as_ref()?.schedule().name();
-        let title = format!(
-            "{name}, {} cells, {} micro-batches: {:.0} % of the time idle",
-            order.ranks,
-            order.micro_batches,
-            100.0 * timeline.bubble_of_makespan()
-        );
-        let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
-        let pnums = (0..program.ranks()).map(of_cell).collect();
-        Some(View { title, pnums, lanes: Lanes::Cells, ..View::default() })
+        Some(Pipe::layer_costs(&self.built.graph, program, &measured_costs(measured)))
     }
 
     /// The costs as formulas (the paper's Table 1).

@@ -11,6 +11,7 @@
 
 use crate::index::{IdVec, Idx as _, MicroBatch, Rank, Stage};
 use std::fmt;
+use std::str::FromStr;
 
 /// What a rank can do for a stage and a micro-batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +80,24 @@ impl fmt::Display for Task {
         write!(f, "{}{}{}", self.stage.0, self.kind.letter(), self.micro_batch.0)
     }
 }
+
+impl FromStr for Task {
+    type Err = NoTask;
+
+    /// Reads `2F0`.
+    fn from_str(text: &str) -> Result<Self, NoTask> {
+        let (stage, rest) = text.split_at(text.find(char::is_alphabetic).ok_or(NoTask)?);
+        let mut rest = rest.chars();
+        let letter = rest.next();
+        let kind = Kind::ALL.into_iter().find(|kind| Some(kind.letter()) == letter);
+        let number = |text: &str| text.parse::<u32>().ok().ok_or(NoTask);
+        Ok(Self::new(number(stage)?, kind.ok_or(NoTask)?, number(rest.as_str())?))
+    }
+}
+
+/// A text names no task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoTask;
 
 /// What a rank does at a time: one task, or two that overlap (the communication of one hides
 /// behind the arithmetic of the other).
@@ -211,4 +230,19 @@ impl Timeline {
 
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_read_as_they_are_written() {
+        for task in [Task::new(0, Kind::Forward, 0), Task::new(12, Kind::WeightGradient, 345)] {
+            assert_eq!(task.to_string().parse(), Ok(task));
+        }
+        for wrong in ["", "F", "2F", "F0", "2X0", "2F0 ", "2FF0", "-1F0", "2"] {
+            assert_eq!(wrong.parse::<Task>(), Err(NoTask), "{wrong}");
+        }
+    }
 }

@@ -12,11 +12,13 @@ use meshwork_engine::data::table::{Table, Target};
 use meshwork_engine::data::text::Text;
 use meshwork_engine::data::vocabulary::Vocabulary;
 use meshwork_engine::decode::{Author, Wish, bleu};
+use meshwork_engine::exec::clock::Clock;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::{Session, max_difference};
 use meshwork_engine::study::Study;
+use meshwork_engine::timeline;
 use meshwork_wire::api::{self, DataSet, SampleRequest};
-use meshwork_wire::run::{Event, Traffic};
+use meshwork_wire::run::{Event, Interval, Timeline, Traffic};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -88,9 +90,10 @@ fn begin(order: Training) {
     let study = Study::new(&order.text);
     let vocabulary = Vocabulary::new(order.merges).unwrap_or_default();
     let data = order.data.map(|data| engine_data(data, vocabulary));
+    let clock = Clock::new(|| now() / 1000.0);
     let sessions = Session::new(&study, data.as_ref(), Alone).and_then(|mesh| {
         let one = Session::new(&study.alone(), data.as_ref(), Alone)?;
-        Ok((mesh, one))
+        Ok((mesh.timed(&clock), one))
     });
     match sessions {
         Ok((mesh, one)) => {
@@ -198,7 +201,23 @@ impl Run {
             counted: Traffic { messages: counted.messages, bytes: counted.bytes },
             predicted: Traffic { messages: predicted.messages, bytes: predicted.bytes },
             max_difference: Some(max_difference(&self.mesh, &self.one).max(self.loss_difference)),
+            timeline: self.mesh.timeline().map(timeline),
         }
+    }
+}
+
+/// Who did what when in the last step. The cells share the worker's one thread, so they take turns.
+fn timeline(measured: &timeline::Timeline) -> Timeline {
+    let interval = |i: &timeline::Interval| {
+        let timeline::Interval { start, end, .. } = *i;
+        i.slot.tasks().map(move |task| Interval { task: task.to_string(), start, end })
+    };
+    Timeline {
+        unit: "s".to_owned(),
+        makespan: measured.makespan(),
+        bubble_of_makespan: measured.bubble_of_makespan(),
+        bubble_of_ideal: measured.bubble_of_ideal(),
+        lanes: measured.lanes().iter().map(|l| l.iter().flat_map(interval).collect()).collect(),
     }
 }
 

@@ -15,9 +15,10 @@ use meshwork_engine::session;
 use meshwork_engine::spec::edit;
 use meshwork_engine::staging::outlook::{Outlook, Part};
 use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
+use meshwork_engine::timeline;
 use meshwork_wire::api;
 use meshwork_wire::plan::{Collective, Diagnostic, Pipeline, Plan, Stage, Tensor, Totals};
-use meshwork_wire::run::{Event, Traffic};
+use meshwork_wire::run::{Event, Interval, Timeline, Traffic};
 
 /// The most numbers that `slice_begin` of one tensor lists.
 const MAX_BEGINS: u64 = 1 << 20;
@@ -157,6 +158,21 @@ pub fn value(name: &str, whole: session::Whole) -> Event {
 /// Messages and bytes.
 pub fn traffic(t: host::Traffic) -> Traffic {
     Traffic { messages: t.messages, bytes: t.bytes }
+}
+
+/// Who did what when, in seconds.
+pub fn timeline(t: &timeline::Timeline) -> Timeline {
+    let interval = |i: &timeline::Interval| {
+        let timeline::Interval { start, end, .. } = *i;
+        i.slot.tasks().map(move |task| Interval { task: task.to_string(), start, end })
+    };
+    Timeline {
+        unit: "s".to_owned(),
+        makespan: t.makespan(),
+        bubble_of_makespan: t.bubble_of_makespan(),
+        bubble_of_ideal: t.bubble_of_ideal(),
+        lanes: t.lanes().iter().map(|lane| lane.iter().flat_map(interval).collect()).collect(),
+    }
 }
 
 /// What a table's last column holds.

@@ -1,10 +1,12 @@
 //! The pictures of a study as SVG: one tensor, or a sheet with the mesh and every named tensor.
 
 use meshwork_engine::diag::nearest;
+use meshwork_engine::export::trace::chrome_trace;
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::svg::{Style, draw};
 use meshwork_engine::picture::{mesh, sheet, tensor};
 use meshwork_engine::study::{Study, TensorInfo};
+use meshwork_engine::timeline::Timeline;
 
 pub use meshwork_engine::picture::svg::Colours;
 
@@ -26,12 +28,27 @@ pub enum What<'a> {
 pub fn svg(study: &Study, what: What<'_>, colours: Colours) -> Result<String, String> {
     let scene = match what {
         What::Tensor(name) => tensor_scene(study, name)?,
-        What::Timeline => study.timeline_scene().ok_or_else(|| {
-            "the study has no pipeline: `pipeline over:MESH_DIMENSION` makes one".to_owned()
-        })?,
+        What::Timeline => study.timeline_scene().ok_or_else(no_pipeline)?,
         What::All => sheet(study),
     };
     Ok(draw(&scene, &Style { colours, ..Style::default() }))
+}
+
+/// What the cells of a study did, measured in seconds, as a picture.
+pub fn measured(study: &Study, timeline: &Timeline) -> Result<String, String> {
+    let scene = study.measured_scene(timeline).ok_or_else(no_pipeline)?;
+    Ok(draw(&scene, &Style::default()))
+}
+
+/// The timeline that is predicted of a study, as a Chrome trace. A gigaflop is drawn as a second.
+pub fn trace(study: &Study) -> Result<String, String> {
+    let timeline = study.timeline().ok_or_else(no_pipeline)?;
+    Ok(chrome_trace(&timeline, "predicted (a billion operations as a second)", 1e-3))
+}
+
+/// Says that a study has no timeline.
+pub fn no_pipeline() -> String {
+    "the study has no pipeline: `pipeline over:MESH_DIMENSION` makes one".to_owned()
 }
 
 fn sheet(study: &Study) -> Scene {

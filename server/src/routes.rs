@@ -31,6 +31,7 @@ pub fn app(state: State) -> Router {
         .routes(routes!(studies::get))
         .routes(routes!(runs::create, runs::list))
         .routes(routes!(runs::get, runs::remove))
+        .routes(routes!(runs::timeline))
         .routes(routes!(runs::cancel))
         .routes(routes!(runs::sample))
         .routes(routes!(events::stream))

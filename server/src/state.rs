@@ -4,6 +4,7 @@ use crate::jobs::prepare::DEFAULT_MEMORY;
 use crate::jobs::{Limits, Queue};
 use crate::store::{Store, StoreError};
 use crate::work::Desk;
+use meshwork_engine::exec::machine::PATIENCE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -30,7 +31,7 @@ impl Config {
     pub fn new(data: &Path) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         // At least two, so that a short run need not wait for a long one.
-        let limits = Limits { threads: cores.max(2), memory: DEFAULT_MEMORY };
+        let limits = Limits { threads: cores.max(2), memory: DEFAULT_MEMORY, patience: PATIENCE };
         Self { data: data.to_owned(), limits, waiting: 64, hosts: None }
     }
 }

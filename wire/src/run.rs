@@ -71,6 +71,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::number::option")]
         #[cfg_attr(feature = "schema", schema(value_type = Option<crate::number::Numeral>))]
         max_difference: Option<f64>,
+        /// Of a pipeline: what its cells did in the last step, measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeline: Option<Timeline>,
     },
     /// The loss was no longer a finite number; the run stopped after `step`.
     Diverged {
@@ -92,7 +95,7 @@ pub enum Event {
         /// What happened, as a sentence.
         message: String,
     },
-    /// The run could not go on.
+    /// The run could not go on: its data, or a cell of its pipeline that died or hung.
     Failed {
         /// Why, and what to do.
         message: String,
@@ -140,4 +143,35 @@ pub struct Traffic {
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
+}
+
+/// Who did what when: a lane of tasks for each cell of a pipeline. A gap in a lane is time in which
+/// the cell waited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Timeline {
+    /// The unit of time: `s`.
+    pub unit: String,
+    /// From the first task of any cell to the end of the last of any.
+    pub makespan: f64,
+    /// The share of the makespan that cells idle on average.
+    pub bubble_of_makespan: f64,
+    /// Idle time over the time without any idling.
+    pub bubble_of_ideal: f64,
+    /// What each cell did, in order.
+    pub lanes: Vec<Vec<Interval>>,
+}
+
+/// A stretch of time in which a cell works.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Interval {
+    /// What it does: `2F0` is the forward pass (F) of micro-batch 0 through stage 2. The others are
+    /// R, activations computed again; B, the backward pass, or of it I, the gradient of the input,
+    /// and W, that of the weights.
+    pub task: String,
+    /// When it begins; 0 is when the first task does.
+    pub start: f64,
+    /// When it is over.
+    pub end: f64,
 }

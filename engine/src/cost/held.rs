@@ -145,13 +145,13 @@ impl Clock<'_> {
 impl MeshImpl for Clock<'_> {
     type Error = Infallible;
 
-    fn enter(&mut self, entry: Entry) {
+    fn enter(&mut self, _index: usize, entry: Entry) -> Result<(), Infallible> {
         let body = self.program.bodies[entry.body];
         let kinds: &[Kind] = match body.kind {
-            BodyKind::Begin => return,
+            BodyKind::Begin => return Ok(()),
             BodyKind::End => {
                 self.now.fill(self.end);
-                return;
+                return Ok(());
             }
             BodyKind::Forward => &[Kind::Forward],
             BodyKind::Recompute => &[Kind::Recompute],
@@ -167,6 +167,7 @@ impl MeshImpl for Clock<'_> {
             *now = now.max(start);
             self.limit = end;
         }
+        Ok(())
     }
 
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
@@ -184,11 +185,11 @@ impl MeshImpl for Clock<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
+    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
+    fn free(&mut self, _index: usize, value: ValueId) -> Result<(), Infallible> {
         let place = self.holding.free(value);
         let (time, bytes) = (self.now[place], self.holding.bytes()[place]);
         self.notes[place].push(Note { time, bytes, is_own: true });

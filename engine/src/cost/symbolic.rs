@@ -109,11 +109,11 @@ impl MeshImpl for Reader<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
+    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn free(&mut self, _value: ValueId) -> Result<(), Infallible> {
+    fn free(&mut self, _index: usize, _value: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 }

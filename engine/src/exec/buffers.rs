@@ -1,12 +1,15 @@
 //! Slices' memory, used again: the `Free` steps of a Program say when nobody reads a slice any
 //! more, and its memory serves the next that fits. A training step therefore allocates nothing
 //! large after the first, and pays no page faults.
+//!
+//! All hosts share it: a slice that one cell of a pipeline sends is often let go last by another,
+//! and would else pile up there while the first makes new ones.
 
 use super::memory::Memory;
 use super::number::Number;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The numbers of one slice, row-major.
 #[derive(Debug)]
@@ -32,40 +35,44 @@ impl<T: Number> DerefMut for Buffer<T> {
 /// A slice, shared read-only by all processors that hold the same.
 pub type Slice<T> = Arc<Buffer<T>>;
 
-/// Memory that no slice uses at present, by its size.
+/// Memory by its size.
+type BySize<T> = BTreeMap<usize, Vec<Memory<T>>>;
+
+/// Memory that no slice uses at present.
 #[derive(Debug)]
 pub struct Buffers<T> {
-    free: BTreeMap<usize, Vec<Memory<T>>>,
+    free: Mutex<BySize<T>>,
 }
 
 impl<T> Default for Buffers<T> {
     fn default() -> Self {
-        Self { free: BTreeMap::new() }
+        Self { free: Mutex::default() }
     }
 }
 
 impl<T: Number> Buffers<T> {
-    /// No buffers yet.
-    pub const fn new() -> Self {
-        Self { free: BTreeMap::new() }
+    fn free(&self) -> MutexGuard<'_, BySize<T>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A buffer of this length; what it holds is arbitrary. The smallest memory serves that is large
     /// enough, but not a much larger one, which others will want.
-    pub fn take(&mut self, length: usize) -> Buffer<T> {
-        let mut fitting = self.free.range_mut(length..=length + length / 2);
-        let memory = fitting.find_map(|(_, free)| free.pop());
+    pub fn take(&self, length: usize) -> Buffer<T> {
+        let fitting = |free: &mut BySize<T>| {
+            free.range_mut(length..=length + length / 2).find_map(|(_, free)| free.pop())
+        };
+        let memory = fitting(&mut self.free());
         Buffer { memory: memory.unwrap_or_else(|| Memory::new(length)), length }
     }
 
     /// Takes a buffer back.
-    pub fn give_back(&mut self, buffer: Buffer<T>) {
-        self.free.entry(buffer.memory.len()).or_default().push(buffer.memory);
+    pub fn give_back(&self, buffer: Buffer<T>) {
+        self.free().entry(buffer.memory.len()).or_default().push(buffer.memory);
     }
 
     /// Takes a slice's buffer back, unless others still read it.
-    pub fn give(&mut self, slice: Slice<T>) {
-        if let Ok(buffer) = Arc::try_unwrap(slice) {
+    pub fn give(&self, slice: Slice<T>) {
+        if let Some(buffer) = Arc::into_inner(slice) {
             self.give_back(buffer);
         }
     }

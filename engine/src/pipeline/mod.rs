@@ -6,6 +6,7 @@
 //! costs of layers ──partition──▶ blocks
 //! Schedule × Extent ──schedule──▶ Order ──recompute──▶ Order ──simulate──▶ Timeline
 //!                                   └──▶ validate, peak, clock
+//! measured Timeline ──measured──▶ costs of stages
 //! ```
 
 pub mod partition;
@@ -14,6 +15,7 @@ pub mod schedule;
 pub mod recompute;
 pub mod needs;
 pub mod simulate;
+pub mod measured;
 pub mod queues;
 pub mod validate;
 pub mod clock;

@@ -122,7 +122,7 @@ impl Doing {
                     }
                     None => format!("the {made} of cell {}", on.index()),
                 };
-                format!("waits for {from}, then {}", all(*next))
+                format!("waits for {from}; next: {}", all(*next))
             }
         }
     }
@@ -155,11 +155,11 @@ mod tests {
     fn every_rank_says_what_it_does_or_waits_for() {
         let first = [
             "forward of micro-batch 0",
-            "waits for cell 0 to do the forward of micro-batch 0, then forward of micro-batch 0",
+            "waits for cell 0 to do the forward of micro-batch 0; next: forward of micro-batch 0",
         ];
         assert_eq!(said(0.0, 0.0), first);
         let waits = [
-            "waits for cell 1 to do the backward of micro-batch 1, then backward of micro-batch 1",
+            "waits for cell 1 to do the backward of micro-batch 1; next: backward of micro-batch 1",
             "forward of micro-batch 1",
         ];
         assert_eq!(said(0.0, 2.0), waits);

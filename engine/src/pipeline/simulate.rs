@@ -34,15 +34,6 @@ impl StageCosts {
         weight_gradient: 1.0,
     };
 
-    /// Nothing.
-    pub const ZERO: Self = Self {
-        forward: 0.0,
-        recompute: 0.0,
-        backward: 0.0,
-        input_gradient: 0.0,
-        weight_gradient: 0.0,
-    };
-
     /// All of them times `weight`.
     #[must_use]
     pub const fn scaled(self, weight: f64) -> Self {
@@ -52,18 +43,6 @@ impl StageCosts {
             backward: self.backward * weight,
             input_gradient: self.input_gradient * weight,
             weight_gradient: self.weight_gradient * weight,
-        }
-    }
-
-    /// Those of two pieces of work, one after the other.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self {
-            forward: self.forward + other.forward,
-            recompute: self.recompute + other.recompute,
-            backward: self.backward + other.backward,
-            input_gradient: self.input_gradient + other.input_gradient,
-            weight_gradient: self.weight_gradient + other.weight_gradient,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::graph::Graph;
 use crate::graph::micro::{MicroBatches, Varying};
 use crate::graph::op::{Op, Phase, Role};
 use crate::index::{BodyId, IdVec, Idx as _, NodeId, Stage};
-use crate::timeline::Kind;
+use crate::timeline::{Kind, Task};
 
 /// The bodies of all nodes.
 #[derive(Debug, Clone)]
@@ -183,19 +183,31 @@ impl Table {
             }
             Some(cells) => {
                 for task in cells.sequence() {
-                    let kinds: &[BodyKind] = match task.kind {
-                        Kind::Forward => &[BodyKind::Forward],
-                        Kind::Recompute => &[BodyKind::Recompute],
-                        Kind::Backward => &[BodyKind::Backward, BodyKind::WeightGradient],
-                        Kind::InputGradient => &[BodyKind::Backward],
-                        Kind::WeightGradient => &[BodyKind::WeightGradient],
-                    };
                     let micro = u64::from(task.micro_batch.0);
-                    out.extend(kinds.iter().map(|&kind| entry(kind, task.stage, micro)));
+                    let kinds = of_task(task.kind).iter();
+                    out.extend(kinds.map(|&kind| entry(kind, task.stage, micro)));
                 }
             }
         }
         out.push(entry(BodyKind::End, Stage(0), 0));
         out
     }
+}
+
+/// The bodies that are run for a task of a pipeline, in that order.
+const fn of_task(kind: Kind) -> &'static [BodyKind] {
+    match kind {
+        Kind::Forward => &[BodyKind::Forward],
+        Kind::Recompute => &[BodyKind::Recompute],
+        Kind::Backward => &[BodyKind::Backward, BodyKind::WeightGradient],
+        Kind::InputGradient => &[BodyKind::Backward],
+        Kind::WeightGradient => &[BodyKind::WeightGradient],
+    }
+}
+
+/// For each entry of a pipeline's order the task it belongs to; nothing for what is run once.
+pub fn tasks(cells: &Cells) -> Vec<Option<Task>> {
+    let bodies = |&task: &Task| std::iter::repeat_n(Some(task), of_task(task.kind).len());
+    let tasks = cells.sequence().iter().flat_map(bodies);
+    std::iter::once(None).chain(tasks).chain([None]).collect()
 }

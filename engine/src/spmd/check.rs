@@ -7,7 +7,7 @@ use super::reshape;
 use super::run::{MeshImpl, run};
 use super::tape::Instr;
 use crate::graph::op::Phase;
-use crate::index::{IdVec, Idx as _, MeshAxis, ValueId};
+use crate::index::{IdVec, Idx as _, MeshAxis, Stage, ValueId};
 use crate::layout::dims::Name;
 use crate::layout::tensor::{Combine, TensorLayout};
 
@@ -63,10 +63,23 @@ impl Checker<'_> {
         if step.inputs.iter().any(|&v| self.program.values[v].stage != stage) {
             return Err(self.fault(index, "reads what other processors hold"));
         }
+        self.stands(index, &[stage])?;
         match step.inputs.iter().find(|&&v| !self.is_alive(v)) {
             Some(&v) => Err(self.fault(index, &format!("reads {v:?}, which is not there"))),
             None => Ok(()),
         }
+    }
+
+    /// Each place along the pipeline walks by itself: a step has to do with one of them, with that
+    /// of its body's stage where the body belongs to one.
+    fn stands(&self, index: usize, stages: &[Stage]) -> Result<(), Violation> {
+        let body = &self.program.bodies[self.program.steps[index].body];
+        let own = if body.kind.varies() { Some(&body.stage) } else { stages.first() };
+        let rank = |stage: &Stage| self.program.rank(*stage);
+        if stages.iter().any(|stage| Some(rank(stage)) != own.map(rank)) {
+            return Err(self.fault(index, "stands in a body of other processors"));
+        }
+        Ok(())
     }
 
     fn make(&mut self, index: usize, step: &Step) -> Result<ValueId, Violation> {
@@ -225,8 +238,9 @@ impl Checker<'_> {
 impl MeshImpl for Checker<'_> {
     type Error = Violation;
 
-    fn enter(&mut self, entry: Entry) {
+    fn enter(&mut self, _index: usize, entry: Entry) -> Result<(), Violation> {
         self.now = Some(entry);
+        Ok(())
     }
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Violation> {
@@ -293,14 +307,17 @@ impl MeshImpl for Checker<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Violation> {
+    fn assign(&mut self, index: usize, target: ValueId, new: ValueId) -> Result<(), Violation> {
+        let stage = |v: ValueId| self.program.values[v].stage;
+        self.stands(index, &[stage(target), stage(new)])?;
         let ok = self.program.sources.contains(&target)
             && self.is_alive(new)
             && self.layout(target) == self.layout(new);
         if ok { Ok(()) } else { Err(Violation(format!("{target:?} cannot become {new:?}"))) }
     }
 
-    fn free(&mut self, value: ValueId) -> Result<(), Violation> {
+    fn free(&mut self, index: usize, value: ValueId) -> Result<(), Violation> {
+        self.stands(index, &[self.program.values[value].stage])?;
         if self.set_alive(value, false) {
             Ok(())
         } else {

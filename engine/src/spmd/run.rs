@@ -1,5 +1,9 @@
 //! The one loop over the steps of a Program. What walking means is up to the [`MeshImpl`]: compute
 //! the slices of all processors, add up costs, check layouts.
+//!
+//! A walk is of all processors at once, or of those at some places along the pipeline: then the
+//! bodies of other stages are passed over, and of the bodies that are one for all stages the steps
+//! of others. Every walk has the order of the whole, so what one waits for stands before it.
 
 use super::collective::Collective;
 use super::program::{Entry, Program, Step, Work};
@@ -12,10 +16,14 @@ pub trait MeshImpl {
     /// Why a run stops.
     type Error;
 
-    /// A body begins.
-    fn enter(&mut self, entry: Entry) {
-        let _: Entry = entry;
+    /// A run of a body begins: the entry at this place of the order.
+    fn enter(&mut self, index: usize, entry: Entry) -> Result<(), Self::Error> {
+        let _: (usize, Entry) = (index, entry);
+        Ok(())
     }
+
+    /// The run of a body is over.
+    fn leave(&mut self) {}
 
     /// Local work: every processor computes its slice of the output from its slices of the inputs.
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Self::Error>;
@@ -29,34 +37,53 @@ pub trait MeshImpl {
     ) -> Result<(), Self::Error>;
 
     /// The new value takes the place of the source.
-    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Self::Error>;
+    fn assign(&mut self, index: usize, target: ValueId, new: ValueId) -> Result<(), Self::Error>;
 
     /// The value is not read any more.
-    fn free(&mut self, value: ValueId) -> Result<(), Self::Error>;
+    fn free(&mut self, index: usize, value: ValueId) -> Result<(), Self::Error>;
 }
 
 /// Runs the steps up to and with the phase `last`, in order.
 pub fn run<M: MeshImpl>(program: &Program, last: Phase, mesh: &mut M) -> Result<(), M::Error> {
-    for &entry in &program.order {
-        mesh.enter(entry);
-        body(program, program.steps_of(entry.body), last, mesh)?;
+    run_at(program, last, &(0..program.ranks()), mesh)
+}
+
+/// The same at some places along the pipeline.
+pub fn run_at<M: MeshImpl>(
+    program: &Program,
+    last: Phase,
+    places: &Range<usize>,
+    mesh: &mut M,
+) -> Result<(), M::Error> {
+    for (index, &entry) in program.order.iter().enumerate() {
+        let body = &program.bodies[entry.body];
+        let is_of_stage = body.kind.varies();
+        if is_of_stage && !places.contains(&program.rank(body.stage)) {
+            continue;
+        }
+        mesh.enter(index, entry)?;
+        let is_here =
+            |step: &Step| is_of_stage || places.contains(&program.rank(program.stage(step)));
+        let steps = program.steps_of(entry.body);
+        walk_steps(program, steps, |step| step.phase <= last && is_here(step), mesh)?;
+        mesh.leave();
     }
     Ok(())
 }
 
 /// Walks through every body once.
 pub fn walk<M: MeshImpl>(program: &Program, mesh: &mut M) -> Result<(), M::Error> {
-    body(program, 0..program.steps.len(), Phase::Update, mesh)
+    walk_steps(program, 0..program.steps.len(), |_| true, mesh)
 }
 
-fn body<M: MeshImpl>(
+fn walk_steps<M: MeshImpl>(
     program: &Program,
     steps: Range<usize>,
-    last: Phase,
+    is_done: impl Fn(&Step) -> bool,
     mesh: &mut M,
 ) -> Result<(), M::Error> {
     let first = steps.start;
-    for (at, step) in program.steps[steps].iter().enumerate().filter(|(_, s)| s.phase <= last) {
+    for (at, step) in program.steps[steps].iter().enumerate().filter(|(_, step)| is_done(step)) {
         let index = first + at;
         match &step.work {
             Work::Einsum
@@ -75,8 +102,8 @@ fn body<M: MeshImpl>(
                 mesh.compute(index, step)?;
             }
             Work::Collective(collective) => mesh.collective(index, step, collective)?,
-            Work::Assign => mesh.assign(step.inputs[0], step.inputs[1])?,
-            Work::Free => mesh.free(step.inputs[0])?,
+            Work::Assign => mesh.assign(index, step.inputs[0], step.inputs[1])?,
+            Work::Free => mesh.free(index, step.inputs[0])?,
         }
     }
     Ok(())

@@ -138,3 +138,14 @@ pub fn piped(text: &str, mesh: &[(String, u64)], name: &str, cells: u64) -> Stri
     let count = u64::from(super::outlook::ENOUGH) * cells;
     edit::set_option(&text, "pipeline", "micro_batches", &count.to_string())
 }
+
+/// Gives a pipeline so many cells: the size of their mesh dimension. Layers counted by hand go.
+pub fn with_cells(text: &str, mesh: &[(String, u64)], over: &str, cells: u64) -> String {
+    let dims: Vec<(String, u64)> = mesh
+        .iter()
+        .map(|(name, size)| (name.clone(), if name == over { cells } else { *size }))
+        .collect();
+    let text = edit::set_mesh(text, &dims);
+    let text = edit::set_option(&text, "pipeline", "cells", "");
+    edit::set_option(&text, "pipeline", "balance", "")
+}

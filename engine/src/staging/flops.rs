@@ -39,10 +39,12 @@ impl<'p> Flops<'p> {
         by_kind(|kind| self.sum(|body, _| (body.stage, body.kind) == (stage, kind)))
     }
 
-    /// The same of a layer, whatever stage it is in.
-    pub(super) fn of_layer(&self, graph: &Graph, layer: usize) -> StageCosts {
-        let is_of = |node| graph.node(node).layer as usize == layer;
-        by_kind(|kind| self.sum(|body, node| body.kind == kind && is_of(node)))
+    /// The same of a layer, forward and backward together.
+    pub(super) fn of_layer(&self, graph: &Graph, layer: usize) -> f64 {
+        self.sum(|body, node| {
+            let is_work = body.kind.varies() && body.kind != BodyKind::Recompute;
+            is_work && graph.node(node).layer as usize == layer
+        })
     }
 
     fn sum(&self, is: impl Fn(&Body, NodeId) -> bool) -> f64 {
@@ -81,11 +83,11 @@ impl MeshImpl for Flops<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
+    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn free(&mut self, _value: ValueId) -> Result<(), Infallible> {
+    fn free(&mut self, _index: usize, _value: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 }

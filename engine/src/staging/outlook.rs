@@ -1,9 +1,9 @@
-//! What a pipeline costs in time and memory, and what it would cost with other numbers.
+//! What a pipeline costs in time and memory, and what it would cost with more micro-batches.
 //!
 //! ```text
 //! Program ──flops──▶ costs of each stage ──simulate──▶ timeline: makespan, bubble, span
 //!    └─────held─────▶ bytes of each cell over that time
-//! costs of each layer ──partition, schedule, simulate──▶ the same with one more cell, with M = 4K
+//! costs of each stage ──schedule, simulate──▶ the same with M = 4K
 //! ```
 //!
 //! One unit of time is one floating point operation of one processor.
@@ -15,7 +15,6 @@ use crate::graph::Graph;
 use crate::index::{IdVec, MicroBatch, Rank, Stage};
 use crate::pipeline::moment::{Doing, moment};
 use crate::pipeline::order::{Extent, Order};
-use crate::pipeline::partition::Partition;
 use crate::pipeline::recompute::{Remat, recompute};
 use crate::pipeline::schedule::Schedule;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
@@ -32,10 +31,8 @@ pub struct Outlook {
     pipe: Pipe,
     order: Order,
     costs: Costs,
-    /// Of each layer: its name, and what a micro-batch takes in it.
-    layers: Vec<(String, StageCosts)>,
-    /// What the cut goes by.
-    weights: Vec<f64>,
+    /// Of each layer: its name, and what a micro-batch takes in it, forward and backward.
+    layers: Vec<(String, f64)>,
     /// The stages, in the order of the model.
     pub stages: IdVec<Stage, Part>,
     /// Who does what when.
@@ -64,10 +61,8 @@ pub struct Figures {
     pub bubble_of_makespan: f64,
     /// Idle time over the time without idling: `(K−1)/M`.
     pub bubble_of_ideal: f64,
-    /// From the first task to the last, of the whole step.
+    /// From the first task to the last.
     pub makespan: f64,
-    /// The same for one micro-batch, to compare steps of batches of different sizes.
-    pub per_micro_batch: f64,
 }
 
 impl Figures {
@@ -77,7 +72,6 @@ impl Figures {
             bubble_of_makespan: timeline.bubble_of_makespan(),
             bubble_of_ideal: timeline.bubble_of_ideal(),
             makespan: timeline.makespan(),
-            per_micro_batch: timeline.makespan() / f64::from(extent.micro_batches.max(1)),
         }
     }
 }
@@ -88,25 +82,13 @@ impl Outlook {
         let order = program.cells.as_ref()?.order().clone();
         let flops = Flops::of(program);
         let layer = |i: usize| (graph.layers[i].clone(), flops.of_layer(graph, i));
-        let layers: Vec<(String, StageCosts)> = (0..graph.layers.len()).map(layer).collect();
+        let layers = (0..graph.layers.len()).map(layer).collect();
         let stages = (0..order.extent().stages()).map(|s| flops.of_stage(Stage(s))).collect();
         let costs = pipe.costs(stages);
         let timeline = simulate(&order, &costs).ok()?;
-        let weights = match &pipe.costs {
-            Some((costs, _)) => costs.clone(),
-            None => layers.iter().map(|(_, c)| c.forward + c.backward).collect(),
-        };
         let held = over_time(program, &timeline);
-        let mut outlook = Self {
-            pipe: pipe.clone(),
-            order,
-            costs,
-            layers,
-            weights,
-            stages: IdVec::new(),
-            timeline,
-            held,
-        };
+        let mut outlook =
+            Self { pipe: pipe.clone(), order, costs, layers, stages: IdVec::new(), timeline, held };
         outlook.stages = outlook.parts(&graph.stage_of_layer);
         Some(outlook)
     }
@@ -165,7 +147,7 @@ impl Outlook {
 
     /// Every layer with its operations for one micro-batch, forward and backward.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = (&str, f64)> {
-        self.layers.iter().map(|(name, c)| (name.as_str(), c.forward + c.backward))
+        self.layers.iter().map(|(name, cost)| (name.as_str(), *cost))
     }
 
     /// Whether cells have more than one stage, so that a task must say which it is of.
@@ -183,39 +165,23 @@ impl Outlook {
         moment(&self.order, &self.timeline, self.costs.when, time)
     }
 
-    /// Figures of this model with other numbers of cells and micro-batches, each micro-batch as
-    /// large as now; or why that cannot be. Another number of stages is cut most evenly.
-    pub fn with(&self, extent: Extent) -> Result<Figures, String> {
+    /// Figures with so many micro-batches, each as large as now; or why that cannot be.
+    pub fn with(&self, micro_batches: u32) -> Result<Figures, String> {
+        let extent = Extent { micro_batches, ..self.extent() };
+        let name = self.pipe.schedule.name();
         let order = self.pipe.schedule.order(extent).map_err(|limits| {
             let why = limits.first().map(ToString::to_string).unwrap_or_default();
-            format!("`{}`: {why}", self.pipe.schedule.name())
+            format!("`{name}`: {why}")
         })?;
         let order = recompute(&order, self.pipe.remat);
-        let stages = if extent.stages() == self.extent().stages() {
-            self.costs.stages.clone()
-        } else {
-            let partition = Partition::of_costs(&self.weights, extent.stages() as usize);
-            let blocks = partition.map_err(|e| e.to_string())?;
-            let sum = |block: Range<usize>| {
-                self.layers[block].iter().fold(StageCosts::ZERO, |sum, (_, cost)| sum.plus(*cost))
-            };
-            blocks.blocks().map(sum).collect()
-        };
-        let timeline = simulate(&order, &self.pipe.costs(stages))
-            .map_err(|_stuck| format!("`{}` never ends", self.pipe.schedule.name()))?;
+        let timeline =
+            simulate(&order, &self.costs).map_err(|_stuck| format!("`{name}` never ends"))?;
         Ok(Figures::of(&timeline, extent))
     }
 
     /// Figures with four micro-batches per cell.
     pub fn with_enough(&self) -> Result<Figures, String> {
-        let extent = self.extent();
-        self.with(Extent { micro_batches: ENOUGH.saturating_mul(extent.ranks), ..extent })
-    }
-
-    /// Figures with one more cell.
-    pub fn with_one_more(&self) -> Result<Figures, String> {
-        let extent = self.extent();
-        self.with(Extent { ranks: extent.ranks.saturating_add(1), ..extent })
+        self.with(ENOUGH.saturating_mul(self.extent().ranks))
     }
 
     /// The cells by number.

@@ -10,6 +10,9 @@ use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::micro::Cutting;
 use crate::index::{IdVec, MeshAxis, Stage};
+use crate::picture;
+use crate::picture::scene::Scene;
+use crate::picture::timeline::{Lanes, View};
 use crate::pipeline::needs::When;
 use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
@@ -125,6 +128,51 @@ impl Pipe {
         let flops = Flops::of(program);
         let stages = (0..cells.stages()).map(|stage| flops.of_stage(Stage(stage))).collect();
         simulate(cells.order(), &self.costs(stages)).ok()
+    }
+}
+
+impl Pipe {
+    /// A timeline of its cells as a picture; of a predicted one the unit has no name.
+    pub fn scene(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<Scene> {
+        Some(picture::timeline::scene(timeline, &self.view(program, timeline, unit)?))
+    }
+
+    /// What such a picture says beside it.
+    pub fn view(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<View> {
+        let cells = program.cells.as_ref()?;
+        let Extent { ranks, micro_batches, .. } = cells.order().extent();
+        let title = format!(
+            "{}, {ranks} cells, {micro_batches} micro-batches{}: {:.0} % of the time idle",
+            self.schedule.name(),
+            if unit.is_empty() { "" } else { ", measured" },
+            100.0 * timeline.bubble_of_makespan()
+        );
+        let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
+        let pnums = (0..program.ranks()).map(of_cell).collect();
+        let unit = unit.to_owned();
+        Some(View { title, unit, pnums, lanes: Lanes::Cells, ..View::default() })
+    }
+
+    /// What a micro-batch costs in each layer, where each stage costs so much: layers share that by
+    /// their operations, evenly where they have none.
+    pub fn layer_costs(
+        graph: &Graph,
+        program: &Program,
+        stages: &IdVec<Stage, StageCosts>,
+    ) -> Vec<f64> {
+        let flops = Flops::of(program).by_layer(graph);
+        let stage = |layer: usize| graph.stage_of_layer.get(layer).copied().unwrap_or(Stage(0));
+        let of_stage = |wanted: Stage| {
+            let layers = (0..flops.len()).filter(move |&layer| stage(layer) == wanted);
+            layers.fold((0.0, 0.0), |(sum, count), layer| (sum + flops[layer], count + 1.0))
+        };
+        let cost = |layer: usize| {
+            let (sum, count) = of_stage(stage(layer));
+            let share = if sum > 0.0 { flops[layer] / sum } else { 1.0 / count };
+            let whole = |s: &StageCosts| s.forward + s.recompute + s.backward;
+            share * stages.get(stage(layer)).map_or(0.0, whole)
+        };
+        (0..flops.len()).map(cost).collect()
     }
 }
 

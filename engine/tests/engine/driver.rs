@@ -2,7 +2,7 @@
 //! given gradients: with `loss = sum(w*g)` the gradient by `w` is the input `g`.
 
 use crate::common::study;
-use meshwork_engine::exec::host::Host;
+use meshwork_engine::exec::machine::Machine;
 use meshwork_engine::exec::number::Number;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::graph::init::Values;
@@ -26,7 +26,7 @@ pub(crate) const LAYOUTS: [&str; 7] = [
 /// A study whose inputs and parameters are set from outside.
 pub(crate) struct Driver<T> {
     study: Study,
-    host: Host<T, Alone>,
+    host: Machine<T, Alone>,
 }
 
 impl<T: Number> Driver<T> {
@@ -35,7 +35,7 @@ impl<T: Number> Driver<T> {
         let keep: Vec<NodeId> = keep.iter().map(|n| study.graph().find(n).unwrap()).collect();
         let program = study.program_keeping(&keep).unwrap();
         check(&program).unwrap();
-        let mut host = Host::new(Arc::new(program), Alone);
+        let mut host = Machine::new(Arc::new(program), Alone);
         for source in host.program().sources.clone() {
             let node = study.graph().node(host.program().values[source].node);
             let Op::Source(init) = &node.op else { unreachable!() };

@@ -27,6 +27,7 @@ mod models;
 mod optimizers;
 mod outlook;
 mod pipelines;
+mod cells;
 mod schedules;
 mod states;
 mod transformer;

@@ -13,6 +13,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::study::Study;
 use meshwork_wire::api::{self, Run, RunList, RunRequest, RunState, Sample, SampleRequest};
+use meshwork_wire::run::{Event, Timeline};
 use serde::Deserialize;
 
 /// The most steps of one run.
@@ -108,6 +109,33 @@ pub async fn get(
 ) -> Result<Json<Run>, Problem> {
     let app = state.clone();
     state.window().call(move || find(&app, &id)).await.map(Json)
+}
+
+/// What the cells of a pipeline did in the last step of a run that is done, measured: who worked
+/// when, on which task.
+#[utoipa::path(get, path = "/runs/{id}/timeline", tag = "runs", operation_id = "get_timeline", params(("id" = String, Path)),
+    responses((status = 200, body = Timeline),
+        (status = 404, body = api::Problem, content_type = "application/problem+json",
+            description = "There is no such run, or nothing was measured, since it is no pipeline"),
+        (status = 409, body = api::Problem, content_type = "application/problem+json",
+            description = "The run is not done")))]
+pub async fn timeline(
+    extract::State(state): extract::State<State>,
+    At(id): At<String>,
+) -> Result<Json<Timeline>, Problem> {
+    let app = state.clone();
+    let read = move || {
+        let run = find(&app, &id)?;
+        let Some(Event::Done { timeline, .. }) = app.store().last_event(&id)? else {
+            let detail =
+                format!("The run is {}; of a run that is done, it is known.", run.state.name());
+            return Err(Problem::Conflict(detail));
+        };
+        let detail =
+            "Of this run nothing was measured: its study is no pipeline, or it took no step.";
+        timeline.ok_or_else(|| Problem::NotFound(detail.to_owned()))
+    };
+    state.window().call(read).await.map(Json)
 }
 
 /// Cancels a run: at once if it waits, after its current step if it is going on. A run that is

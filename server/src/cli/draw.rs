@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::{Failure, report};
-use crate::picture::{Colours, What, svg};
+use crate::picture::{Colours, What, svg, trace};
 use clap::ValueEnum;
 use meshwork_engine::study::Study;
 use std::io::{self, Write as _};
@@ -14,11 +14,14 @@ pub(super) struct Args {
     /// Draw this tensor only [default: the mesh and all named tensors]
     #[arg(long, value_name = "NAME")]
     tensor: Option<String>,
-    /// Draw the timeline of the pipeline
+    /// Draw the timeline of the pipeline, as predicted; `run --timeline` draws what was measured
     #[arg(long, conflicts_with = "tensor")]
     timeline: bool,
+    /// Write that timeline as a Chrome trace, for <https://ui.perfetto.dev>, instead of a picture
+    #[arg(long, conflicts_with_all = ["tensor", "theme"])]
+    trace: bool,
     /// Where the picture goes; - for standard output
-    #[arg(short, long, value_name = "OUT.svg")]
+    #[arg(short, long, value_name = "OUT")]
     output: String,
     /// Colours [default: what the reader prefers]
     #[arg(long)]
@@ -48,10 +51,15 @@ pub(super) fn draw(args: &Args) -> Result<(), Failure> {
         None if args.timeline => What::Timeline,
         None => What::All,
     };
-    let picture = svg(&study, what, colours).map_err(Failure::Misuse)?;
-    if args.output == "-" {
-        return Ok(io::stdout().lock().write_all(picture.as_bytes())?);
+    let picture = if args.trace { trace(&study) } else { svg(&study, what, colours) };
+    put(&args.output, &picture.map_err(Failure::Misuse)?)
+}
+
+/// Writes a picture or a trace to a file; - is standard output.
+pub(super) fn put(output: &str, text: &str) -> Result<(), Failure> {
+    if output == "-" {
+        return Ok(io::stdout().lock().write_all(text.as_bytes())?);
     }
-    std::fs::write(&args.output, picture)
-        .map_err(|e| Failure::Misuse(format!("{} cannot be written: {e}", args.output)))
+    std::fs::write(output, text)
+        .map_err(|e| Failure::Misuse(format!("{output} cannot be written: {e}")))
 }

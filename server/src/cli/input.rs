@@ -1,8 +1,9 @@
-//! Reads a study from a file or from standard input.
+//! Reads a study from a file or from standard input, and what options share.
 
 use super::Failure;
 use clap::Args;
 use std::io::Read as _;
+use std::time::Duration;
 
 /// Where a study comes from.
 #[derive(Debug, Args)]
@@ -41,4 +42,11 @@ impl Input {
         String::from_utf8(bytes)
             .map_err(|e| Failure::Misuse(format!("{} is not UTF-8 text: {e}", self.name())))
     }
+}
+
+/// Reads an option that is a time in seconds.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| "it is a number of seconds above 0".to_owned())
 }

@@ -1,11 +1,12 @@
 //! The command line. Exit status 0 if all went well, 1 for a study with errors or a run that
-//! diverged, 2 for misuse.
+//! diverged or failed, 2 for misuse.
 
 mod input;
 mod plain;
 mod report;
 mod table;
 mod plan;
+mod cells;
 mod printer;
 mod run;
 mod draw;

@@ -1,9 +1,12 @@
 //! What `meshwork run` prints: every event as JSON, or what people want to see of a run.
 
+use super::cells;
 use super::plain::Plain;
 use super::plan::pairs;
 use super::table::{grouped, rate, real};
 use crate::jobs::train::{Job, Listener};
+use meshwork_engine::study::Study;
+use meshwork_engine::timeline::Timeline;
 use meshwork_wire::run::{Event, Traffic};
 use std::io::{self, StdoutLock, Write as _};
 use std::ops::ControlFlow;
@@ -20,15 +23,19 @@ pub(super) struct Printer {
     json: bool,
     every: u64,
     steps: u64,
+    /// What is said of a pipeline's cells when the run is done.
+    cells: Vec<u8>,
+    /// What they did in the last step.
+    pub(super) timeline: Option<Timeline>,
     /// Why nothing more can be printed.
     pub(super) broken: Option<io::Error>,
-    /// Whether the run has diverged.
-    pub(super) diverged: bool,
+    /// Whether the run has diverged or failed.
+    pub(super) went_wrong: bool,
 }
 
 impl Listener for Printer {
     fn say(&mut self, event: Event) -> ControlFlow<()> {
-        self.diverged |= matches!(event, Event::Diverged { .. });
+        self.went_wrong |= matches!(event, Event::Diverged { .. } | Event::Failed { .. });
         let written = if self.json {
             serde_json::to_string(&event)
                 .map_err(io::Error::from)
@@ -36,6 +43,15 @@ impl Listener for Printer {
         } else {
             self.tell(&event)
         };
+        self.went(written)
+    }
+
+    fn measured(&mut self, study: &Study, timeline: &Timeline) -> ControlFlow<()> {
+        self.timeline = Some(timeline.clone());
+        if self.json {
+            return ControlFlow::Continue(());
+        }
+        let written = cells::write(&mut self.cells, study, timeline);
         self.went(written)
     }
 
@@ -54,8 +70,10 @@ impl Printer {
             json,
             every: steps.div_ceil(SHOWN).max(1),
             steps,
+            cells: Vec::new(),
+            timeline: None,
             broken: None,
-            diverged: false,
+            went_wrong: false,
         }
     }
 
@@ -139,17 +157,26 @@ impl Printer {
                 }
             }
             Event::Sample { prompt, text } => writeln!(out, "sample of `{prompt}`:\n{text}"),
-            Event::Done { loss, steps_per_second, counted, predicted, max_difference } => {
+            Event::Done {
+                loss,
+                steps_per_second,
+                counted,
+                predicted,
+                max_difference,
+                timeline: _,
+            } => {
                 let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));
                 writeln!(out, "done: {loss}{} steps/s", rate(*steps_per_second))?;
                 compare(out, *counted, *predicted)?;
-                match max_difference {
-                    Some(d) => writeln!(out, "largest difference from one processor: {d:.3e}"),
-                    None => Ok(()),
+                if let Some(d) = max_difference {
+                    writeln!(out, "largest difference from one processor: {d:.3e}")?;
                 }
+                out.write_all(&self.cells)
             }
             Event::Diverged { message, .. } => writeln!(out, "diverged: {message}"),
-            Event::Failed { message } => writeln!(out, "failed: {message}"),
+            Event::Failed { message } => {
+                writeln!(Plain(io::stderr().lock()), "failed: {message}")
+            }
             Event::Cancelled { step } => writeln!(out, "cancelled after {step} steps"),
             Event::Restarted { message, .. } => writeln!(out, "{message}"),
         }

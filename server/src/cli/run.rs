@@ -1,6 +1,7 @@
 //! `meshwork run`: trains a study here and now.
 
-use super::input::Input;
+use super::draw::put;
+use super::input::{Input, seconds};
 use super::printer::Printer;
 use super::{Failure, report};
 use crate::data::catalog::Found;
@@ -9,17 +10,21 @@ use crate::data::{Data, read, text};
 use crate::jobs::prepare::{NotReady, Ready, Source, Wishes, prepare};
 use crate::jobs::sample;
 use crate::jobs::train::{Job, NotRun, steps, train};
-use crate::picture::unknown;
+use crate::picture::{self, unknown};
 use clap::ValueEnum;
 use meshwork_engine::data::text::Text;
 use meshwork_engine::data::vocabulary::Vocabulary;
 use meshwork_engine::data::wiring::Wiring;
 use meshwork_engine::decode::Wish;
 use meshwork_engine::diag::Diagnostic;
+use meshwork_engine::exec::machine::PATIENCE;
+use meshwork_engine::export::trace::chrome_trace;
 use meshwork_engine::study::Study;
+use meshwork_engine::timeline::Timeline;
 use meshwork_wire::api::SampleRequest;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The most threads; more than that only take each other's time.
 const MAX_THREADS: i64 = 512;
@@ -58,6 +63,15 @@ pub(super) struct Args {
     sample: Option<String>,
     #[command(flatten)]
     writing: Writing,
+    /// Draw what the cells of the pipeline did in the last step, measured, as SVG
+    #[arg(long, value_name = "OUT.svg")]
+    timeline: Option<String>,
+    /// Write the same as a Chrome trace, for <https://ui.perfetto.dev>
+    #[arg(long, value_name = "OUT.json")]
+    trace: Option<String>,
+    /// Give a pipeline up whose cells have not moved for so long [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    patience: Option<Duration>,
     /// Refuse a run that would hold more than so many GiB
     #[arg(long, value_name = "GIB", default_value_t = 8)]
     memory: u32,
@@ -109,6 +123,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(name) = args.print.iter().find(|n| tensors.iter().all(|t| *t.name != ***n)) {
         return Err(Failure::Misuse(unknown(&tensors, name)));
     }
+    if !ready.study.is_pipeline() && (args.timeline.is_some() || args.trace.is_some()) {
+        return Err(Failure::Misuse(picture::no_pipeline()));
+    }
     if !args.json {
         report::on_stderr(args.input.name(), &text, ready.study.diagnostics())?;
     }
@@ -137,6 +154,7 @@ fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
         check: args.check,
         print: &args.print,
         sample: wish(args)?,
+        patience: args.patience.unwrap_or(PATIENCE),
     };
     let mut printer = Printer::new(args.json, steps);
     if !args.json {
@@ -149,7 +167,25 @@ fn go(args: &Args, text: &str, ready: &Ready) -> Result<(), Failure> {
     if let Some(e) = printer.broken {
         return Err(Failure::Output(e));
     }
-    if printer.diverged { Err(Failure::Study) } else { Ok(()) }
+    if printer.went_wrong {
+        return Err(Failure::Study);
+    }
+    files(args, &ready.study, printer.timeline.as_ref())
+}
+
+/// Writes the files that were asked for.
+fn files(args: &Args, study: &Study, timeline: Option<&Timeline>) -> Result<(), Failure> {
+    let measured = || {
+        let nothing = "nothing was measured, since no step was taken";
+        timeline.ok_or_else(|| Failure::Misuse(nothing.to_owned()))
+    };
+    if let Some(output) = &args.timeline {
+        put(output, &picture::measured(study, measured()?).map_err(Failure::Misuse)?)?;
+    }
+    if let Some(output) = &args.trace {
+        put(output, &chrome_trace(measured()?, "measured", 1e6))?;
+    }
+    Ok(())
 }
 
 fn fail<T>(args: &Args, text: &str, diagnostics: &[Diagnostic]) -> Result<T, Failure> {

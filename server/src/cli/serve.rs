@@ -1,11 +1,13 @@
 //! `meshwork serve`: the studio and the API on an address.
 
 use super::Failure;
+use super::input::seconds;
 use crate::origin::LOOPBACK;
 use crate::state::{Config, State};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -23,6 +25,9 @@ pub(super) struct Args {
     /// Let runs hold so many GiB together
     #[arg(long, value_name = "GIB", default_value_t = 8)]
     memory: u32,
+    /// Give a pipeline up whose cells have not moved for so long [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    patience: Option<Duration>,
 }
 
 pub(super) fn serve(args: Args) -> Result<(), Failure> {
@@ -33,6 +38,7 @@ pub(super) fn serve(args: Args) -> Result<(), Failure> {
     })?;
     let mut config = Config::new(&data);
     config.limits.memory = u64::from(args.memory) << 30;
+    config.limits.patience = args.patience.unwrap_or(config.limits.patience);
     if args.listen.ip().is_loopback() {
         let own = LOOPBACK.map(str::to_owned).into_iter().chain([args.listen.ip().to_string()]);
         config.hosts = Some(own.chain(args.allow_host).collect());

@@ -58,6 +58,7 @@ fn attempt(shared: &Shared, id: &str, cancel: &AtomicBool) -> Result<(), String>
         check: false,
         print: &[],
         sample: None,
+        patience: shared.limits.patience,
     };
     let record = Record::new(Arc::clone(&shared.store), shared.bell.clone(), id, run.steps);
     let store = &shared.store;

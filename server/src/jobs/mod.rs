@@ -31,13 +31,15 @@ const RETRY: Duration = Duration::from_millis(100);
 /// How long the end of the process waits for what is not written down yet.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What runs may take together.
+/// What runs may take together, and each of them by itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Threads.
     pub threads: u64,
     /// Bytes.
     pub memory: u64,
+    /// How long no cell of a run's pipeline may move until the run is given up.
+    pub patience: Duration,
 }
 
 /// The queue with its dispatcher.

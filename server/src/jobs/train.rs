@@ -8,12 +8,15 @@ use meshwork_engine::data::Data;
 use meshwork_engine::data::wiring::Wiring;
 use meshwork_engine::decode::{Wish, bleu};
 use meshwork_engine::diag::Diagnostic;
+use meshwork_engine::exec::clock::Clock;
+use meshwork_engine::exec::fault::{Fault, Kind};
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
 use meshwork_engine::session::{Session, max_difference};
 use meshwork_engine::spec::ast::Stmt;
 use meshwork_engine::spec::print;
 use meshwork_engine::study::Study;
+use meshwork_engine::timeline::Timeline;
 use meshwork_wire::run::Event;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -38,6 +41,8 @@ pub struct Job<'a> {
     pub print: &'a [String],
     /// What the trained model is to write: the prompt, and how.
     pub sample: Option<(&'a str, Wish)>,
+    /// How long no cell of a pipeline may move until the run is given up.
+    pub patience: Duration,
 }
 
 /// Who hears what a run says.
@@ -52,6 +57,12 @@ pub trait Listener {
 
     /// The model is trained, and these are its parameters; only for models of text.
     fn trained(&mut self, _parameters: impl FnOnce() -> Parameters) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// What the cells of a pipeline did in the last step, in seconds; said just before the run is
+    /// done.
+    fn measured(&mut self, _study: &Study, _timeline: &Timeline) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -95,10 +106,22 @@ pub fn train(job: &Job<'_>, listener: &mut impl Listener) -> Result<(), NotRun> 
             job.threads
         ))
     })?;
+    train_on(pool, job, listener)
+}
+
+/// The same on threads that are there already.
+pub fn train_on(
+    pool: impl Pool,
+    job: &Job<'_>,
+    listener: &mut impl Listener,
+) -> Result<(), NotRun> {
     if job.sample.is_some() {
         sample::can_write(job.study).map_err(|d| NotRun::Study(vec![d]))?;
     }
+    let begun = Instant::now();
+    let clock = Clock::new(move || begun.elapsed().as_secs_f64());
     let session = Session::keeping(job.study, job.data, pool, job.print)?;
+    let session = session.timed(&clock).patient(job.patience);
     let proof = if job.check {
         Some(Session::keeping(&job.study.alone(), job.data, Alone, job.print)?)
     } else {
@@ -131,7 +154,9 @@ impl<P: Pool> Run<'_, P> {
             if listener.is_cancelled() {
                 return listener.say(Event::Cancelled { step });
             }
-            if let Some(loss) = self.step() {
+            let loss = self.step();
+            self.goes_on(listener)?;
+            if let Some(loss) = loss {
                 if !loss.is_finite() {
                     let message = diverged(loss, step, self.job.study.train().rate);
                     return listener.say(Event::Diverged { step, message });
@@ -147,8 +172,10 @@ impl<P: Pool> Run<'_, P> {
             {
                 let is_last = done == self.job.steps;
                 let bleu = if is_last { bleu(&mut self.session) } else { None };
+                self.goes_on(listener)?;
                 listener.say(convert::validation(done, &v, bleu))?;
             }
+            self.goes_on(listener)?;
         }
         for name in self.job.print {
             self.print(name, listener)?;
@@ -164,7 +191,17 @@ impl<P: Pool> Run<'_, P> {
                 Err(d) => return listener.say(Event::Failed { message: d.message }),
             })?;
         }
+        if let Some(timeline) = self.session.timeline() {
+            listener.measured(self.job.study, timeline)?;
+        }
         listener.say(self.done(last_loss))
+    }
+
+    /// Says why the run cannot go on, if a cell of its pipeline cannot.
+    fn goes_on(&self, listener: &mut impl Listener) -> ControlFlow<()> {
+        let Some(fault) = self.session.fault() else { return ControlFlow::Continue(()) };
+        listener.say(Event::Failed { message: failed(fault) })?;
+        ControlFlow::Break(())
     }
 
     fn step(&mut self) -> Option<f64> {
@@ -210,8 +247,21 @@ impl<P: Pool> Run<'_, P> {
                 let is_number = !d.is_nan() && !self.difference.is_nan();
                 if is_number { d.max(self.difference) } else { f64::NAN }
             }),
+            timeline: self.session.timeline().map(convert::timeline),
         }
     }
+}
+
+/// What went wrong in a cell, and what to do about it.
+fn failed(fault: &Fault) -> String {
+    let mend = match &fault.kind {
+        Kind::Died(_) => "this is a bug in Meshwork; please report it with the study",
+        Kind::Waited { .. } | Kind::Stuck { .. } => {
+            "where its steps do take so long, wait longer by --patience SECONDS"
+        }
+        Kind::NoThread(_) => "ask for fewer by --threads",
+    };
+    format!("{fault}; {mend}")
 }
 
 fn diverged(loss: f64, step: u64, rate: f64) -> String {

@@ -112,6 +112,23 @@ impl Store {
     }
 }
 
+impl Store {
+    /// What a run has said last.
+    pub fn last_event(&self, run: &str) -> Result<Option<Event>, StoreError> {
+        let unwritten = self.unwritten();
+        if let Some(event) = unwritten.of(run).and_then(<[Event]>::last) {
+            return Ok(Some(event.clone()));
+        }
+        let connection = self.reader();
+        let mut query = connection.prepare_cached(
+            "SELECT e.event FROM events e JOIN runs r ON r.number = e.run
+             WHERE r.id = ?1 ORDER BY e.id DESC LIMIT 1",
+        )?;
+        let event = query.query_row([run], |row| row.get::<_, String>(0)).optional()?;
+        Ok(event.map(|event| serde_json::from_str(&event)).transpose()?)
+    }
+}
+
 fn requeue(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let interrupted: Vec<(String, i64)> = {

@@ -46,6 +46,7 @@ async fn the_document_names_every_route_and_every_schema_it_uses() {
         ("/runs", "post"),
         ("/runs/{id}", "get"),
         ("/runs/{id}", "delete"),
+        ("/runs/{id}/timeline", "get"),
         ("/runs/{id}/cancel", "post"),
         ("/runs/{id}/events", "get"),
         ("/runs/{id}/events.json", "get"),

@@ -41,7 +41,8 @@ fn a_run_says_steps_values_and_what_it_counted() {
     assert!(
         matches!(&events[6], Event::Value { name, values, .. } if name == "h" && values.len() == 64)
     );
-    let Event::Done { loss, counted, predicted, max_difference, steps_per_second } = events[7]
+    let Event::Done { loss, counted, predicted, max_difference, steps_per_second, timeline: None } =
+        events[7]
     else {
         panic!("{:?}", events[7])
     };

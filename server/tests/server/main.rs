@@ -15,4 +15,5 @@ mod busy;
 mod api;
 mod cli;
 mod cli_run;
+mod cells;
 mod serve;

@@ -6,27 +6,72 @@ use crate::exec::buffers::Buffer;
 use crate::exec::kernel::TASK;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
-use crate::index::{Pnum, ValueId};
+use crate::exec::post::{Closed, Letter, Wait};
+use crate::index::{Pnum, Stage, ValueId};
 use crate::layout::tensor::Combine;
 use crate::spmd::collective::{Collective, Part};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl<T: Number, P: Pool> Host<T, P> {
-    /// Hands slices on to the processors of another stage, which count them when they get them.
-    pub(super) fn hand_on(&mut self, input: ValueId, output: ValueId, received: Option<bool>) {
-        let program = Arc::clone(&self.program);
-        let of = |value: ValueId| program.pnums(program.values[value].stage);
-        let pairs: Vec<(Pnum, Pnum)> = of(input).zip(of(output)).collect();
-        let instance = self.instance(output);
-        for (from, to) in pairs {
-            let slice = self.at(input)[from.0 as usize].as_ref().map(Arc::clone);
-            if let (Some(true), Some(slice)) = (received, &slice) {
-                self.counted.messages += 1;
-                self.counted.bytes += slice.len() as u64 * T::BYTES;
-            }
-            self.slices[output][instance][to.0 as usize] = slice;
+    /// The processors of a value's stage, in order.
+    fn holders(&self, value: ValueId) -> Vec<Pnum> {
+        self.program.pnums(self.program.values[value].stage).collect()
+    }
+
+    /// What the processors of a value's stage hold of it, in order.
+    fn letter(&self, value: ValueId) -> Letter<T> {
+        let slice = |p: Pnum| self.at(value)[p.0 as usize].as_ref().map(Arc::clone);
+        self.holders(value).into_iter().map(slice).collect()
+    }
+
+    /// Gives the processors of a value's stage their slices of it.
+    fn open(&mut self, value: ValueId, letter: Letter<T>) {
+        let holders = self.holders(value);
+        let places = self.at_mut(value);
+        for (p, slice) in holders.into_iter().zip(letter) {
+            places[p.0 as usize] = slice;
         }
+    }
+
+    /// Sends slices to the processors of another stage, and does not wait until they are there.
+    pub(super) fn send(&mut self, input: ValueId, output: ValueId) {
+        let letter = self.letter(input);
+        if self.places.contains(&self.program.rank(self.program.values[output].stage)) {
+            self.open(output, letter);
+        } else {
+            self.common.post.deposit((output, self.instance(output)), letter);
+        }
+    }
+
+    /// Waits for what a stage sends, if that is another host's.
+    pub(super) fn receive(&mut self, from: Stage, value: ValueId) -> Result<(), Closed> {
+        if self.places.contains(&self.program.rank(from)) {
+            return Ok(());
+        }
+        let instance = self.instance(value);
+        let post = &self.common.post;
+        let letter = if let Some(letter) = post.take((value, instance)) {
+            letter
+        } else {
+            let wait = || post.wait(self.number, Wait { value, from }, instance);
+            match &mut self.stopwatch {
+                Some(stopwatch) => stopwatch.wait(wait)?,
+                None => wait()?,
+            }
+        };
+        self.open(value, letter);
+        Ok(())
+    }
+
+    /// Keeps what has arrived; what other processors sent is counted.
+    pub(super) fn keep(&mut self, input: ValueId, output: ValueId, is_sent: bool) {
+        let letter = self.letter(input);
+        for slice in letter.iter().flatten().filter(|_| is_sent) {
+            self.counted.messages += 1;
+            self.counted.bytes += slice.len() as u64 * T::BYTES;
+        }
+        self.open(output, letter);
     }
 
     /// Does a collective with one of the tensors it carries; the first `begins` its messages.
@@ -70,7 +115,7 @@ impl<T: Number, P: Pool> Host<T, P> {
         }
         let length = program.slice_elements(output) as usize;
         let mut results: Vec<Buffer<T>> =
-            wanted.iter().map(|_| self.buffers.take(length)).collect();
+            wanted.iter().map(|_| self.common.buffers.take(length)).collect();
         let slices: Vec<Vec<&[T]>> = wanted
             .iter()
             .map(|(members, _)| members.iter().map(|&p| self.held(input, p)).collect())

@@ -1,28 +1,37 @@
-//! The executor: one host owns all processors of the mesh and walks the Program once for them.
+//! A host: it owns the processors of some places along a pipeline, of all where there is none, and
+//! walks their part of the Program once for them.
 //!
 //! Processors whose inputs are the same slices in memory (replicas) compute once and share the
 //! result, as do the members of an Allreduce or Allgather; what the program *says* each processor
 //! does is unchanged, and messages and bytes are counted for all of them, from the slices and
 //! groups at hand, never from the plan.
+//!
+//! What goes to processors of another host goes by the [post](super::post).
 
+mod held;
+pub mod common;
 mod work;
 mod exchange;
 
-use crate::exec::buffers::{Buffer, Buffers, Slice};
+use self::common::Common;
+use self::held::Held;
+use crate::exec::buffers::{Buffer, Slice};
+use crate::exec::clock::{Clock, Mark, Stopwatch};
 use crate::exec::elementwise::Moment;
 use crate::exec::kernel::Kernel;
 use crate::exec::number::Number;
 use crate::exec::pool::Pool;
-use crate::exec::sweep::{Role, Sweep, sweeps};
+use crate::exec::post::{At, Closed};
+use crate::exec::sweep::Role;
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Pnum, ValueId};
 use crate::layout::tensor::Combine;
 use crate::spmd::cells::Cells;
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Entry, Program, Step, Work};
-use crate::spmd::run::{MeshImpl, run};
+use crate::spmd::run::{MeshImpl, run_at};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Messages and bytes, all processors together.
@@ -35,6 +44,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { messages: self.messages + other.messages, bytes: self.bytes + other.bytes }
+    }
+
     /// This much, `times` times.
     #[must_use]
     pub const fn times(self, times: u64) -> Self {
@@ -42,71 +57,87 @@ impl Traffic {
     }
 }
 
-/// All processors, their slices, and what they did so far.
+/// Some processors, their slices, and what they did so far.
 #[derive(Debug)]
 pub struct Host<T, P> {
+    common: Arc<Common<T>>,
     program: Arc<Program>,
-    plan: Arc<Plan>,
-    /// For each value and micro-batch (one, if it does not vary): each processor's slice.
+    /// Which of the hosts it is.
+    number: usize,
+    /// The places along the pipeline whose processors it owns.
+    places: Range<usize>,
+    /// For each of their values and each micro-batch (one, if it does not vary): each processor's
+    /// slice.
     slices: IdVec<ValueId, Vec<Vec<Option<Slice<T>>>>>,
-    buffers: Buffers<T>,
     pool: P,
     moment: Moment,
+    /// The step that is done now.
+    at: At,
     counted: Traffic,
-    /// Per place along the pipeline, bytes of one processor there.
-    held_bytes: Vec<u64>,
-    peak: Vec<u64>,
+    held: Held,
+    stopwatch: Option<Stopwatch>,
 }
 
-/// How the steps of the Program are done.
-#[derive(Debug)]
-struct Plan {
-    kernels: Vec<Kernel>,
-    sweeps: Vec<Sweep>,
-    roles: Vec<Role>,
+/// What a host is to do: a training step, or its first phases.
+#[derive(Debug, Clone)]
+pub struct Errand {
+    /// The last phase.
+    pub last: Phase,
+    /// Whether it counts, as a step and as traffic; else it is a look at what comes out.
+    pub trains: bool,
+    /// The clock that measures it, and what that shows at its beginning.
+    pub clock: Option<(Clock, f64)>,
 }
 
 impl<T: Number, P: Pool> Host<T, P> {
-    /// A host for a Program; its sources hold nothing yet.
-    pub fn new(program: Arc<Program>, pool: P) -> Self {
-        let kernels: Vec<Kernel> = program.steps.iter().map(|s| Kernel::new(&program, s)).collect();
-        let (sweeps, roles) = sweeps(&program, &kernels);
-        let plan = Arc::new(Plan { kernels, sweeps, roles });
+    /// The host of some places; its sources hold nothing yet.
+    pub fn new(common: Arc<Common<T>>, number: usize, places: Range<usize>, pool: P) -> Self {
+        let program = Arc::clone(&common.program);
         let processors = program.mesh.processors() as usize;
-        let none = |v| vec![vec![None; processors]; program.instances(v).count()];
+        let none = |v: ValueId| {
+            let is_here = places.contains(&program.rank(program.values[v].stage));
+            let instances = if is_here { program.instances(v).count() } else { 0 };
+            vec![vec![None; processors]; instances]
+        };
         let slices = program.values.ids().map(none).collect();
-        let held = program.source_bytes();
         Self {
-            program,
-            plan,
+            number,
+            places,
             slices,
-            buffers: Buffers::new(),
             pool,
             moment: Moment { step: 0, training: true, micro: 0, share: 1.0 },
+            at: At { entry: 0, step: 0 },
             counted: Traffic::default(),
-            peak: held.clone(),
-            held_bytes: held,
+            held: Held::new(&program),
+            stopwatch: None,
+            common,
+            program,
         }
     }
 
-    /// The Program it runs.
-    pub fn program(&self) -> &Arc<Program> {
-        &self.program
+    /// The places along the pipeline whose processors it owns.
+    pub const fn places(&self) -> &Range<usize> {
+        &self.places
     }
 
-    /// What was sent so far.
+    /// What its processors received and exchanged so far.
     pub const fn counted(&self) -> Traffic {
         self.counted
     }
 
-    /// The most bytes one processor held at once.
+    /// The most bytes one of its processors held at once.
     pub fn peak_bytes(&self) -> u64 {
-        self.peak.iter().copied().max().unwrap_or(0)
+        self.held.most()
     }
 
     /// Training steps begun so far.
     pub const fn step_number(&self) -> u64 {
         self.moment.step
+    }
+
+    /// The times of its entries in the last errand that was measured.
+    pub fn marks(&self) -> &[Mark] {
+        self.stopwatch.as_ref().map_or(&[], Stopwatch::marks)
     }
 
     /// The instance of a value that is meant now.
@@ -137,7 +168,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let begin = program.slice_begin(source, pnum, micro);
             let slice = blocks.entry(begin).or_insert_with_key(|begin| {
                 let length: u64 = sizes.iter().product();
-                let mut out = self.buffers.take(length as usize);
+                let mut out = self.common.buffers.take(length as usize);
                 for (i, o) in out.iter_mut().enumerate() {
                     *o = T::from_f64(at(global_index(i as u64, &sizes, begin, &whole)));
                 }
@@ -145,41 +176,46 @@ impl<T: Number, P: Pool> Host<T, P> {
             });
             let place = &mut self.slices[source][instance][pnum.0 as usize];
             if let Some(old) = place.replace(Arc::clone(slice)) {
-                self.buffers.give(old);
+                self.common.buffers.give(old);
             }
         }
     }
 
-    /// Runs one training step (or its first phases) and returns the loss.
-    pub fn step(&mut self, last: Phase) -> Option<f64> {
-        let program = Arc::clone(&self.program);
+    /// Does its part of a step.
+    pub fn walk(&mut self, errand: Errand) -> Result<(), Closed> {
+        let Errand { last, trains, clock } = errand;
+        let before = (self.counted, self.moment);
+        if trains {
+            self.stopwatch = clock.map(|(clock, zero)| Stopwatch::new(clock, zero));
+        }
+        let stopwatch = if trains { None } else { self.stopwatch.take() };
+        self.common.post.begin(self.number);
         self.clear();
+        self.held.begin(&self.program, last);
         self.moment.step += 1;
-        let Ok(()) = run(&program, last, self);
-        let loss = self.slices[program.loss?].first()?.iter().flatten().next()?;
-        loss.first().map(|x| x.to_f64())
+        self.moment.training = trains;
+        let (program, places) = (Arc::clone(&self.program), self.places.clone());
+        run_at(&program, last, &places, self)?;
+        if !trains {
+            (self.counted, self.moment) = before;
+            self.stopwatch = stopwatch;
+        }
+        Ok(())
     }
 
-    /// Runs the forward pass without counting it as a step or as traffic of training.
-    pub fn look(&mut self) -> Option<f64> {
-        let (counted, moment) = (self.counted, self.moment);
-        self.moment.training = false;
-        let loss = self.step(Phase::Forward);
-        (self.counted, self.moment) = (counted, moment);
-        loss
+    /// The first number of a value.
+    pub fn first(&self, value: ValueId) -> Option<f64> {
+        let slice = self.slices[value].first()?.iter().flatten().next()?;
+        slice.first().map(|x| x.to_f64())
     }
 
     /// Drops all values but the sources.
     fn clear(&mut self) {
-        let program = Arc::clone(&self.program);
-        for id in program.values.ids().filter(|id| !program.sources.contains(id)) {
-            for slice in self.slices[id].iter_mut().flatten() {
-                if let Some(old) = slice.take() {
-                    self.buffers.give(old);
-                }
-            }
+        let Common { plan, buffers, .. } = &*self.common;
+        for id in self.program.values.ids().filter(|id| !plan.is_source[*id]) {
+            let slices = self.slices[id].iter_mut().flatten().filter_map(Option::take);
+            slices.for_each(|old| buffers.give(old));
         }
-        self.held_bytes = program.source_bytes();
     }
 
     /// The whole tensor that a value holds, row-major; partial values are combined.
@@ -235,11 +271,11 @@ impl<T: Number, P: Pool> Host<T, P> {
         let instance = self.instance(value);
         for slice in &mut self.slices[value][instance] {
             if let Some(old) = slice.take() {
-                self.buffers.give(old);
+                self.common.buffers.give(old);
             }
         }
-        let rank = self.program.rank(self.program.values[value].stage);
-        self.held_bytes[rank] -= self.program.slice_bytes(value);
+        let (rank, bytes) = self.rank_and_bytes(value);
+        self.held.less(&self.common.plan.arrivals, rank, self.at, bytes);
     }
 
     /// Stores results: `owner` says which of `results` each processor of the value's stage holds.
@@ -254,16 +290,26 @@ impl<T: Number, P: Pool> Host<T, P> {
 
     /// Counts what every processor of the value's stage holds more, as the Program says.
     fn count_held(&mut self, value: ValueId) {
+        let (rank, bytes) = self.rank_and_bytes(value);
+        self.held.more(&self.common.plan.arrivals, rank, self.at, bytes);
+    }
+
+    fn rank_and_bytes(&self, value: ValueId) -> (usize, u64) {
         let rank = self.program.rank(self.program.values[value].stage);
-        self.held_bytes[rank] += self.program.slice_bytes(value);
-        self.peak[rank] = self.peak[rank].max(self.held_bytes[rank]);
+        (rank, self.program.slice_bytes(value))
+    }
+
+    /// A step begins.
+    fn come(&mut self, index: usize) {
+        self.at.step = index as u32;
+        self.common.post.come(self.number, self.at);
     }
 
     /// Does a step by itself.
     fn alone(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
         let goes_on = step.work == Work::Accumulate && self.at(output).iter().any(Option::is_some);
         match (kernel, &step.inputs[..]) {
-            (_, &[input]) if step.work == Work::Send => self.hand_on(input, output, None),
+            (_, &[input]) if step.work == Work::Send => self.send(input, output),
             _ if goes_on => self.accumulate(step, output),
             (Kernel::Matrices(plan), _) => self.product(step, plan, output),
             (Kernel::Copy, &[input]) => self.share(input, output),
@@ -273,15 +319,28 @@ impl<T: Number, P: Pool> Host<T, P> {
 }
 
 impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
-    type Error = Infallible;
+    type Error = Closed;
 
-    fn enter(&mut self, entry: Entry) {
+    fn enter(&mut self, index: usize, entry: Entry) -> Result<(), Closed> {
         self.moment.micro = entry.micro;
         self.moment.share = self.program.micro.as_ref().map_or(1.0, |m| m.share(entry.micro));
+        self.at.entry = index as u32;
+        if let Some(stopwatch) = &mut self.stopwatch {
+            stopwatch.enter(index);
+        }
+        self.common.post.check()
     }
 
-    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
-        let (plan, program) = (Arc::clone(&self.plan), Arc::clone(&self.program));
+    fn leave(&mut self) {
+        if let Some(stopwatch) = &mut self.stopwatch {
+            stopwatch.leave();
+        }
+    }
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Closed> {
+        self.come(index);
+        let (common, program) = (Arc::clone(&self.common), Arc::clone(&self.program));
+        let plan = &common.plan;
         let Some(output) = step.output() else { return Ok(()) };
         match plan.roles[index] {
             Role::Alone => self.alone(step, output, &plan.kernels[index]),
@@ -297,19 +356,24 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
             }
             Role::Done => {}
         }
-        self.count_held(output);
+        // What is sent counts where it arrives.
+        if step.work != Work::Send {
+            self.count_held(output);
+        }
         Ok(())
     }
 
     fn collective(
         &mut self,
-        _index: usize,
+        index: usize,
         step: &Step,
         collective: &Collective,
-    ) -> Result<(), Infallible> {
-        if let CollectiveKind::Hop { sends, .. } = collective.kind {
+    ) -> Result<(), Closed> {
+        self.come(index);
+        if let CollectiveKind::Hop { from, sends } = collective.kind {
             for (input, output) in step.carried() {
-                self.hand_on(input, output, Some(sends));
+                self.receive(from, input)?;
+                self.keep(input, output, sends);
                 self.count_held(output);
             }
             return Ok(());
@@ -321,17 +385,19 @@ impl<T: Number, P: Pool> MeshImpl for Host<T, P> {
         Ok(())
     }
 
-    fn assign(&mut self, target: ValueId, new: ValueId) -> Result<(), Infallible> {
+    fn assign(&mut self, index: usize, target: ValueId, new: ValueId) -> Result<(), Closed> {
+        self.come(index);
         for p in 0..self.slices[target][0].len() {
             let slice = self.slices[new][0][p].as_ref().map(Arc::clone);
             if let Some(old) = std::mem::replace(&mut self.slices[target][0][p], slice) {
-                self.buffers.give(old);
+                self.common.buffers.give(old);
             }
         }
         Ok(())
     }
 
-    fn free(&mut self, value: ValueId) -> Result<(), Infallible> {
+    fn free(&mut self, index: usize, value: ValueId) -> Result<(), Closed> {
+        self.come(index);
         self.release(value);
         Ok(())
     }

@@ -54,7 +54,8 @@ impl<T: Number, P: Pool> Host<T, P> {
     pub(super) fn product(&mut self, step: &Step, plan: &Matrices, output: ValueId) {
         let (owner, first) = self.distinct(output, &step.inputs, &[]);
         let length = self.program.slice_elements(output) as usize;
-        let mut buffers = std::mem::take(&mut self.buffers);
+        let common = Arc::clone(&self.common);
+        let buffers = &common.buffers;
         let mut results: Vec<Buffer<T>> = first.iter().map(|_| buffers.take(length)).collect();
         let inputs = first.iter().map(|&p| self.inputs(step, p));
         let sides: Vec<(&[T], &[T])> = inputs.map(|i| plan.sides(i[0], i[1])).collect();
@@ -77,7 +78,6 @@ impl<T: Number, P: Pool> Host<T, P> {
         for buffer in panels {
             buffers.give_back(buffer);
         }
-        self.buffers = buffers;
         self.store(output, results, &owner);
     }
 
@@ -86,7 +86,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let placed = if kernel.reads_position() { &placed[..] } else { &[] };
         let (owner, first) = self.distinct(output, &step.inputs, placed);
         let length = self.program.slice_elements(output) as usize;
-        let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let mut results: Vec<Buffer<T>> =
+            first.iter().map(|_| self.common.buffers.take(length)).collect();
         let context: Vec<(Vec<Input<'_, T>>, Place)> = first
             .iter()
             .map(|&p| {
@@ -114,7 +115,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let both = [output, step.inputs[0]];
         let (owner, first) = self.distinct(output, &both, &[]);
         let length = self.program.slice_elements(output) as usize;
-        let mut results: Vec<Buffer<T>> = first.iter().map(|_| self.buffers.take(length)).collect();
+        let mut results: Vec<Buffer<T>> =
+            first.iter().map(|_| self.common.buffers.take(length)).collect();
         let sides: Vec<[&[T]; 2]> =
             first.iter().map(|&p| both.map(|value| self.held(value, p))).collect();
         let operations = (length * first.len()) as u64;
@@ -146,7 +148,7 @@ impl<T: Number, P: Pool> Host<T, P> {
             let buffer = |member: &&Member| {
                 let old = member.over.and_then(|read| self.taken(sweep.reads[read], index, &owner));
                 let length = program.slice_elements(member.value) as usize;
-                old.unwrap_or_else(|| self.buffers.take(length))
+                old.unwrap_or_else(|| self.common.buffers.take(length))
             };
             results.push(stored.iter().map(buffer).collect());
         }
@@ -216,7 +218,11 @@ impl<T: Number, P: Pool> Host<T, P> {
         if operations < FEW {
             tasks.into_iter().for_each(work);
         } else {
-            self.pool.each(tasks, work);
+            let post = &self.common.post;
+            self.pool.each(tasks, |task| {
+                work(task);
+                post.moved();
+            });
         }
     }
 }

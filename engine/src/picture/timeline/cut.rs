@@ -16,7 +16,7 @@ const MOST_TASKS: usize = 24;
 const WIDEST: f64 = 1800.0;
 
 /// How far a usual task may be shrunk and stretched to fill the room.
-const SHRUNK: f64 = 0.66;
+const SHRUNK: f64 = 0.4;
 const STRETCHED: f64 = 3.0;
 
 /// Width of the gap in pixels.

@@ -6,7 +6,7 @@
 //!         ▒▒▒▒▒▒▒▒▒▒▒▒▒
 //! ```
 
-use super::{BETWEEN, BOX, Board, LANE, NAME, PAD, Place};
+use super::{BETWEEN, BOX, Board, NAME, PAD, Place};
 use crate::cost::held::{self, Held};
 use crate::index::{Idx as _, Rank};
 use crate::picture::draft::rect;
@@ -17,6 +17,9 @@ use crate::picture::words::bytes;
 
 /// The hue of what is held.
 const HUE: u8 = 5;
+
+/// Height of a lane.
+const HEIGHT: f64 = 44.0;
 
 /// Room above the first lane, for the legend.
 const ABOVE: f64 = 32.0;
@@ -31,7 +34,7 @@ impl Board<'_> {
             if let Place::Block(rank) = place {
                 self.holds(Rank::new(rank as usize), top, most);
             }
-            top += LANE + BETWEEN;
+            top += HEIGHT + BETWEEN;
         }
         top
     }
@@ -52,11 +55,11 @@ impl Board<'_> {
     }
 
     fn holds(&mut self, rank: Rank, top: f64, most: u64) {
-        let at = (-8.0, top + LANE / 2.0);
+        let at = (-8.0, top + HEIGHT / 2.0);
         self.draft.text(Tone::Label, at, NAME, Align::End, &self.name(rank));
         let Some(curve) = self.view.held.get(rank) else { return };
-        let bottom = top + LANE;
-        let height = |bytes: u64| bottom - LANE * bytes as f64 / most as f64;
+        let bottom = top + HEIGHT;
+        let height = |bytes: u64| bottom - HEIGHT * bytes as f64 / most as f64;
         let first = curve.first().map_or(0, |held| held.bytes);
         let peak = held::peak(curve);
         let tip = Some(tip(&self.name(rank), first, peak));
@@ -64,7 +67,7 @@ impl Board<'_> {
         let places = self.cut.places();
         let stretches = self.cut.stretches().to_vec();
         for ((from, to), (left, right)) in stretches.into_iter().zip(places) {
-            self.draft.push(Tone::Idle, rect(left, top, right - left, LANE, 0.0));
+            self.draft.push(Tone::Idle, rect(left, top, right - left, HEIGHT, 0.0));
             let mut points = vec![(left, bottom)];
             let area = steps(curve, from, to, |time| self.cut.pixel(time));
             points.extend(area.into_iter().map(|(x, bytes)| (x, height(bytes))));
@@ -82,7 +85,7 @@ impl Board<'_> {
             });
             let text = bytes(peak);
             if text_width(&text, BOX) + 2.0 * PAD <= right - left {
-                let at = (right - PAD - 2.0, top + 7.0);
+                let at = (right - PAD - 2.0, bottom - 8.0);
                 self.draft.text(Tone::Label, at, BOX, Align::End, &format!("≤ {text}"));
             }
         }

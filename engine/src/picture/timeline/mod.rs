@@ -112,7 +112,7 @@ pub fn measured(timeline: &Timeline, view: &View) -> (Scene, Ruler) {
     let names_stages = stages.iter().any(|stages| stages.len() > 1);
     let all = timeline.intervals().flat_map(|(_, interval)| interval.slot.tasks());
     let widest = all.map(|task| text_width(&name(task, names_stages), BOX)).fold(0.0, f64::max);
-    let names = text_width(&format!("{} {ranks}", view.lanes.name()), NAME) + 28.0;
+    let names = text_width(&format!("{} {ranks}", view.lanes.name()), NAME) + 44.0;
     let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0), view.room.map(|room| room - names));
     let mut board = Board { draft: Draft::new(), timeline, view, cut, stages, names_stages };
     board.legend();

@@ -2,7 +2,7 @@
 //! each in the layouts in which it is measured. Their initial values are closed forms of the global
 //! index, so that every engine can start from the same.
 
-use meshwork_engine::exec::host::Host;
+use meshwork_engine::exec::machine::Machine;
 use meshwork_engine::exec::number::Number;
 use meshwork_engine::exec::pool::Pool;
 use meshwork_engine::graph::init::{Values, hash_value};
@@ -87,8 +87,8 @@ impl Workload {
     }
 
     /// A host whose sources hold the initial values.
-    pub(super) fn host<T: Number, P: Pool>(self, study: &Study, pool: P) -> Option<Host<T, P>> {
-        let mut host = Host::new(Arc::new(study.program()?.clone()), pool);
+    pub(super) fn host<T: Number, P: Pool>(self, study: &Study, pool: P) -> Option<Machine<T, P>> {
+        let mut host = Machine::new(Arc::new(study.program()?.clone()), pool);
         for source in host.program().sources.clone() {
             let node = study.graph().node(host.program().values[source].node);
             let Op::Source(init) = &node.op else { continue };
