@@ -1,5 +1,5 @@
 //! The studies of the examples menu: the layouts of the Mesh-TensorFlow paper, language models,
-//! experts and pictures cut into tiles, and four on real data.
+//! pipelines, experts and pictures cut into tiles, and four on real data.
 //!
 //! Each starts with a comment that says what to look for, and each can be trained as it stands.
 
@@ -158,6 +158,34 @@ mesh cols:4
 layout vocab:cols heads:cols d_ff:cols length:cols
 model transformer batch:4 length:16 vocab:32 d_model:16 heads:4 layers:2 norm:layer ffn:gelu bias:on sequence_parallel:on
 train optimizer:adam rate:0.01 steps:100 seed:1
+",
+    },
+    Example {
+        id: "gpipe",
+        title: "Pipeline: GPipe on four cells",
+        about: "Layers on four cells, the batch in micro-batches, activations computed again.",
+        text: "\
+# GPipe: the layers on four cells of two processors each, the batch in eight micro-batches.
+# Look for: the bubble, (K−1)/(M+K−1) of even stages. Twice the micro-batches shrink it.
+mesh stages:4 rows:2
+layout batch:rows
+model mlp batch:64 in:32 hidden:32 depth:11 out:32
+train optimizer:adam rate:0.003 steps:100 seed:1
+pipeline over:stages micro_batches:8 schedule:gpipe remat:on
+",
+    },
+    Example {
+        id: "one-f-one-b",
+        title: "Pipeline: one forward, one backward",
+        about: "A Transformer whose cells are tensor parallel, under the schedule 1F1B.",
+        text: "\
+# 1F1B takes GPipe's time, but lets go of activations as soon as it can.
+# Look for: the last cells hold least. zb_h1 fills the bubble; gpipe holds every micro-batch.
+mesh stages:4 cols:2
+layout vocab:cols heads:cols d_ff:cols
+model transformer batch:16 length:8 vocab:32 d_model:16 heads:4 d_ff:64 layers:8
+train optimizer:adam rate:0.01 steps:50 seed:1
+pipeline over:stages micro_batches:8 schedule:1f1b
 ",
     },
     Example {

@@ -21,6 +21,7 @@ use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshErro
 use crate::layout::rules::{LayoutRules, Rule};
 use crate::layout::tensor::TensorLayout;
 use crate::picture::scene::Scene;
+use crate::picture::timeline::View;
 use crate::pipeline::measured::costs as measured_costs;
 use crate::pipeline::needs::When;
 use crate::pipeline::simulate::{Costs, simulate};
@@ -33,6 +34,8 @@ use crate::spmd::explain::why;
 use crate::spmd::lower::{Model, lower};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
+use crate::staging::change::with_cells;
+use crate::staging::outlook::{Figures, Outlook};
 use crate::staging::pipe::Pipe;
 use crate::staging::{Laid, Surroundings};
 use crate::timeline::Timeline;
@@ -287,7 +290,26 @@ impl Study {
         self.pipe.as_ref()?.timeline(self.program.as_ref()?)
     }
 
-    /// The same as a picture.
+    /// The pipeline with all that follows from it: its timeline, its stages, what the cells hold.
+    pub fn outlook(&self) -> Option<Outlook> {
+        Outlook::new(self.pipe.as_ref()?, &self.built.graph, self.program.as_ref()?)
+    }
+
+    /// The figures of this study with one more cell, its layers cut most evenly; or why it cannot
+    /// have one.
+    pub fn with_one_more_cell(&self) -> Option<Result<Figures, String>> {
+        let axis = self.program.as_ref()?.cells.as_ref()?.axis();
+        let mesh: Vec<(String, u64)> =
+            self.mesh.dims().iter().map(|d| (d.name.as_ref().to_owned(), d.size)).collect();
+        let over = &self.mesh.dim(axis).name;
+        let text = with_cells(&self.text, &mesh, over, self.mesh.size(axis) + 1);
+        let more = Self::new(&text);
+        let fault = more.diagnostics.iter().find(|d| d.is_error()).map(|d| d.message.clone());
+        let figures = more.outlook().map(|outlook| outlook.figures());
+        Some(figures.ok_or_else(|| fault.unwrap_or_default()))
+    }
+
+    /// The timeline as a picture.
     pub fn timeline_scene(&self) -> Option<Scene> {
         self.pipe.as_ref()?.scene(self.program.as_ref()?, &self.timeline()?, "")
     }
@@ -295,6 +317,11 @@ impl Study {
     /// What the cells did in a step of a session, in seconds, as a picture.
     pub fn measured_scene(&self, timeline: &Timeline) -> Option<Scene> {
         self.pipe.as_ref()?.scene(self.program.as_ref()?, timeline, "s")
+    }
+
+    /// What a picture of a timeline of the cells says beside it; that of a predicted one has no unit.
+    pub fn timeline_view(&self, timeline: &Timeline, unit: &str) -> Option<View> {
+        self.pipe.as_ref()?.view(self.program.as_ref()?, timeline, unit)
     }
 
     /// Which cell does what when, if tasks take as long as they did on average on a measured

@@ -11,6 +11,7 @@ use crate::panes::help::Help;
 use crate::panes::layout::LayoutEditor;
 use crate::panes::mesh::MeshEditor;
 use crate::panes::messages::Messages;
+use crate::panes::pipeline::Pipeline;
 use crate::panes::processor::Processors;
 use crate::panes::run::RunPanel;
 use crate::panes::server_run::{PastRuns, ServerRun};
@@ -115,6 +116,7 @@ pub fn App(worker: String) -> impl IntoView {
                     </Show>
                     <div class="stale-zone" class:stale=move || stale.get()>
                         <Processors studio=studio />
+                        <Pipeline studio=studio runs=runs />
                         <Tensors studio=studio />
                     </div>
                 </div>

@@ -47,6 +47,14 @@ pub enum Icon {
     Upload,
     /// Mend.
     Wrench,
+    /// To the left.
+    Left,
+    /// To the right.
+    Right,
+    /// Wait.
+    Pause,
+    /// A file comes down.
+    Download,
 }
 
 impl Icon {
@@ -81,6 +89,10 @@ impl Icon {
             Self::Stop => "M4 4h8v8H4z",
             Self::Server => "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5v.1M5 11v.1",
             Self::Upload => "M8 10.5v-8M4.8 5.5 8 2.5l3.2 3M2.5 10.5v3h11v-3",
+            Self::Left => "M10 4 6 8l4 4",
+            Self::Right => "M6 4l4 4-4 4",
+            Self::Pause => "M5.5 3.5v9M10.5 3.5v9",
+            Self::Download => "M8 2.5v8M4.8 7.5 8 10.5l3.2-3M2.5 10.5v3h11v-3",
             Self::Wrench => {
                 "M13.6 4.6a3.6 3.6 0 0 1-4.9 4.3l-4.3 4.4a1.2 1.2 0 0 1-1.7-1.7L7.1 7.3A3.6 3.6 0 \
                  0 1 11.4 2.4L9.5 4.3l.4 1.8 1.8.4z"

@@ -15,6 +15,7 @@ pub mod history;
 pub mod format;
 pub mod highlight;
 pub mod icons;
+pub mod download;
 pub mod draw;
 pub mod state;
 pub mod theme;

@@ -117,7 +117,7 @@ pub fn Picture(
 
 /// Follows how wide a picture can be. The sensor is as wide as that and has no height, so that it
 /// does not change when the picture does.
-fn watch_room(sensor: NodeRef<Span>, room: RwSignal<Option<f64>>) {
+pub fn watch_room(sensor: NodeRef<Span>, room: RwSignal<Option<f64>>) {
     let note = move |entries: js_sys::Array| {
         let last: ResizeObserverEntry = entries.get(entries.length() - 1).unchecked_into();
         let width = Some(last.content_rect().width());

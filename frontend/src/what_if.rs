@@ -148,7 +148,8 @@ fn judged(study: &Study) -> Verdicts {
 }
 
 fn illegal(study: &Study) -> Verdict {
-    let reason = study.diagnostics().iter().find(|d| d.is_error() && is_layout(d.code));
+    let is_why = |code| is_layout(code) || code == Code::Pipeline;
+    let reason = study.diagnostics().iter().find(|d| d.is_error() && is_why(d.code));
     reason.map_or(Verdict::Silent, |d| Verdict::Illegal(format!("Not possible: {}", d.message)))
 }
 

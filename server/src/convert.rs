@@ -3,18 +3,21 @@
 use crate::data::catalog::Found;
 use crate::data::shipped::Shipped;
 use crate::data::{Data, Target};
+use meshwork_engine::cost::held;
 use meshwork_engine::data::score;
 use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
 use meshwork_engine::index::{Idx as _, MeshAxis};
 use meshwork_engine::layout::dims::{Name, Shape};
 use meshwork_engine::layout::mesh::Mesh;
+use meshwork_engine::pipeline::recompute::Remat;
 use meshwork_engine::session;
 use meshwork_engine::spec::edit;
+use meshwork_engine::staging::outlook::{Outlook, Part};
 use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
 use meshwork_engine::timeline;
 use meshwork_wire::api;
-use meshwork_wire::plan::{Collective, Diagnostic, Plan, Tensor, Totals};
+use meshwork_wire::plan::{Collective, Diagnostic, Pipeline, Plan, Stage, Tensor, Totals};
 use meshwork_wire::run::{Event, Interval, Timeline, Traffic};
 
 /// The most numbers that `slice_begin` of one tensor lists.
@@ -36,6 +39,34 @@ pub fn plan(study: &Study, slices: bool) -> Plan {
         tensors: tensors.iter().map(|t| tensor(t, mesh, slices)).collect(),
         collectives: study.collectives().iter().map(|c| collective(c, mesh)).collect(),
         totals,
+        pipeline: study.outlook().map(|outlook| pipeline(&outlook)),
+    }
+}
+
+fn pipeline(outlook: &Outlook) -> Pipeline {
+    let Outlook { stages, timeline, held: curves, .. } = outlook;
+    let extent = outlook.extent();
+    let remat = Remat::ALL.iter().find(|(remat, _)| *remat == outlook.remat());
+    let names: Vec<&str> = outlook.layers().map(|(name, _)| name).collect();
+    let figures = outlook.figures();
+    let stage = |part: &Part| Stage {
+        cell: u64::from(part.cell.0),
+        layers: names[part.layers.clone()].iter().map(|&name| name.to_owned()).collect(),
+        cost: part.cost,
+    };
+    Pipeline {
+        cells: u64::from(extent.ranks),
+        micro_batches: u64::from(extent.micro_batches),
+        chunks: u64::from(extent.chunks),
+        schedule: outlook.schedule().name().to_owned(),
+        remat: remat.map_or("off", |(_, word)| word).to_owned(),
+        makespan: figures.makespan,
+        bubble_of_makespan: figures.bubble_of_makespan,
+        bubble_of_ideal: figures.bubble_of_ideal,
+        stage_span: timeline.stage_span(),
+        idle: outlook.cells().map(|cell| timeline.idle(cell)).collect(),
+        peak_bytes: curves.iter().map(|curve| held::peak(curve)).collect(),
+        stages: stages.iter().map(stage).collect(),
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Plan {
     pub collectives: Vec<Collective>,
     /// Sums over one step.
     pub totals: Totals,
+    /// The pipeline, if the study is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Pipeline>,
 }
 
 /// A diagnostic; see the engine's `diag`.
@@ -98,4 +101,46 @@ pub struct Totals {
     pub sent_bytes_per_processor: f64,
     /// The most bytes held at once.
     pub peak_bytes_per_processor: u64,
+}
+
+/// How a pipeline spends a step. Times are in floating point operations of one processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Pipeline {
+    /// K: how many cells it runs over.
+    pub cells: u64,
+    /// M: in how many micro-batches it takes the batch.
+    pub micro_batches: u64,
+    /// Stages of each cell.
+    pub chunks: u64,
+    /// `gpipe`, `1f1b`, …
+    pub schedule: String,
+    /// `off`, `on` or `except_last`.
+    pub remat: String,
+    /// From the first task of any cell to the last of any.
+    pub makespan: f64,
+    /// Idle time over all time of all cells.
+    pub bubble_of_makespan: f64,
+    /// Idle time over the time without idling.
+    pub bubble_of_ideal: f64,
+    /// The longest time from a cell's own first task to its own last.
+    pub stage_span: f64,
+    /// How long each cell idles within the makespan.
+    pub idle: Vec<f64>,
+    /// The most bytes that a processor of each cell holds at once.
+    pub peak_bytes: Vec<u64>,
+    /// The stages, in the order of the model.
+    pub stages: Vec<Stage>,
+}
+
+/// A stage of a pipeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Stage {
+    /// The cell that has it.
+    pub cell: u64,
+    /// Its layers by name.
+    pub layers: Vec<String>,
+    /// Operations of one micro-batch, forward and backward.
+    pub cost: f64,
 }

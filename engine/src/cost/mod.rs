@@ -1,4 +1,5 @@
 //! What a step costs, read off the Program.
 
+pub mod held;
 pub mod tally;
 pub mod symbolic;

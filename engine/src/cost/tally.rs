@@ -2,13 +2,14 @@
 //! held at each step. It is a [`MeshImpl`] that holds no numbers, so a study of any size costs the
 //! same to tally.
 
+use super::held::Holding;
 use crate::exec::host::Traffic;
 use crate::graph::op::Phase;
 use crate::index::ValueId;
 use crate::spmd::collective::{Collective, CollectiveKind};
-use crate::spmd::program::{Program, Step, Work};
+use crate::spmd::program::{Program, Step};
 use crate::spmd::run::{MeshImpl, run};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Sums over one step, per processor unless said otherwise; in a pipeline, of the cell that has the
@@ -67,11 +68,11 @@ pub struct Tally {
 impl Tally {
     /// The costs of a Program.
     pub fn of(program: &Program) -> Self {
-        let held = program.source_bytes();
-        let (places, accumulated) = (BTreeMap::new(), BTreeSet::new());
+        let holding = Holding::new(program);
+        let at_first = |&peak: &u64| CellTotals { peak, ..CellTotals::default() };
+        let cells = holding.bytes().iter().map(at_first).collect();
         let tally = Self::default();
-        let cells = held.iter().map(|&peak| CellTotals { peak, ..CellTotals::default() }).collect();
-        let mut counter = Counter { program, held, cells, places, accumulated, tally };
+        let mut counter = Counter { program, holding, cells, places: BTreeMap::new(), tally };
         let Ok(()) = run(program, Phase::Update, &mut counter);
         let Counter { mut tally, cells, .. } = counter;
         let most = |of: fn(&CellTotals) -> f64| cells.iter().map(of).fold(0.0, f64::max);
@@ -90,22 +91,19 @@ impl Tally {
 
 struct Counter<'p> {
     program: &'p Program,
+    holding: Holding<'p>,
     /// Per place along the pipeline.
-    held: Vec<u64>,
     cells: Vec<CellTotals>,
     /// Where each collective stands in `moved`.
     places: BTreeMap<usize, usize>,
-    /// What earlier micro-batches have added to.
-    accumulated: BTreeSet<ValueId>,
     tally: Tally,
 }
 
 impl Counter<'_> {
-    fn hold(&mut self, outputs: &[ValueId]) {
-        for &output in outputs {
-            let rank = self.program.rank(self.program.values[output].stage);
-            self.held[rank] = self.held[rank].saturating_add(self.program.slice_bytes(output));
-            self.cells[rank].peak = self.cells[rank].peak.max(self.held[rank]);
+    fn hold(&mut self, step: &Step) {
+        if let Some(place) = self.holding.add(step) {
+            let peak = &mut self.cells[place].peak;
+            *peak = (*peak).max(self.holding.bytes()[place]);
         }
     }
 }
@@ -116,9 +114,7 @@ impl MeshImpl for Counter<'_> {
     fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
         let rank = self.program.rank(self.program.stage(step));
         self.cells[rank].flops += self.program.flops(step) as f64;
-        let is_there = step.work == Work::Accumulate
-            && step.outputs.iter().any(|&output| !self.accumulated.insert(output));
-        self.hold(if is_there { &[] } else { &step.outputs });
+        self.hold(step);
         Ok(())
     }
 
@@ -156,7 +152,7 @@ impl MeshImpl for Counter<'_> {
         self.cells[sender].sent += per_processor;
         self.tally.totals.messages += traffic.messages;
         self.tally.totals.bytes += traffic.bytes;
-        self.hold(&step.outputs);
+        self.hold(step);
         Ok(())
     }
 
@@ -165,8 +161,7 @@ impl MeshImpl for Counter<'_> {
     }
 
     fn free(&mut self, _index: usize, value: ValueId) -> Result<(), Infallible> {
-        let held = &mut self.held[self.program.rank(self.program.values[value].stage)];
-        *held = held.saturating_sub(self.program.slice_bytes(value));
+        self.holding.free(value);
         Ok(())
     }
 }

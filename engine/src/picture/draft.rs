@@ -63,6 +63,11 @@ impl Draft {
         self.marks.iter().fold(Bounds::NONE, |b, m| b.join(m.form.bounds()))
     }
 
+    /// Where x = 0 will be in the scene.
+    pub(super) fn left(&self) -> f64 {
+        if self.marks.is_empty() { MARGIN } else { MARGIN - self.bounds().left }
+    }
+
     /// Puts another board on top of this one, shifted.
     pub(super) fn place(&mut self, other: Self, dx: f64, dy: f64) {
         for mut mark in other.marks {

@@ -1,4 +1,4 @@
-//! Processor numbers and counts as text: `0,1` · `0–7` · `0,2,4,6,…` · `2 slices`.
+//! Processor numbers, counts and bytes as text: `0,1` · `0–7` · `0,2,4,6,…` · `2 slices` · `1.5 KiB`.
 
 use crate::index::Pnum;
 
@@ -7,6 +7,24 @@ const LABEL_CHARS: usize = 9;
 
 /// The most pieces in a list that is meant to be complete.
 const LIST_PIECES: usize = 48;
+
+/// Bytes in the unit that suits them, with three digits: `64 B`, `1.5 KiB`.
+pub(super) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = if unit == 0 || value >= 100.0 { 0 } else { 2 - usize::from(value >= 10.0) };
+    let number = format!("{value:.decimals$}");
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => &number,
+    };
+    format!("{number} {}", UNITS[unit])
+}
 
 /// The numbers as pieces: a run of three or more is one piece `a–b`.
 fn pieces(pnums: &[Pnum], most: usize) -> (Vec<String>, bool) {

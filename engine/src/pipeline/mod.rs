@@ -20,3 +20,4 @@ pub mod queues;
 pub mod validate;
 pub mod clock;
 pub mod peak;
+pub mod moment;

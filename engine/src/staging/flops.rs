@@ -1,9 +1,10 @@
 //! The operations of each body and node of a Program, for the costs of layers and stages.
 
 use crate::graph::Graph;
-use crate::index::{BodyId, NodeId, ValueId};
+use crate::index::{BodyId, NodeId, Stage, ValueId};
+use crate::pipeline::simulate::StageCosts;
 use crate::spmd::collective::Collective;
-use crate::spmd::program::{Body, Program, Step};
+use crate::spmd::program::{Body, BodyKind, Program, Step};
 use crate::spmd::run::{MeshImpl, walk};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,11 +34,35 @@ impl<'p> Flops<'p> {
         costs
     }
 
-    /// Those of the bodies of all micro-batches but an unlike last one.
-    pub(super) fn of_body(&self, is: impl Fn(&Body) -> bool) -> f64 {
+    /// What one micro-batch takes in a stage, by kind of work; an unlike last one does not count.
+    pub(super) fn of_stage(&self, stage: Stage) -> StageCosts {
+        by_kind(|kind| self.sum(|body, _| (body.stage, body.kind) == (stage, kind)))
+    }
+
+    /// The same of a layer, forward and backward together.
+    pub(super) fn of_layer(&self, graph: &Graph, layer: usize) -> f64 {
+        self.sum(|body, node| {
+            let is_work = body.kind.varies() && body.kind != BodyKind::Recompute;
+            is_work && graph.node(node).layer as usize == layer
+        })
+    }
+
+    fn sum(&self, is: impl Fn(&Body, NodeId) -> bool) -> f64 {
         let bodies = &self.program.bodies;
-        let counts = |body: BodyId| !bodies[body].is_last && is(&bodies[body]);
-        self.of.iter().filter(|((body, _), _)| counts(*body)).map(|(_, flops)| flops).sum()
+        let counts = |body: BodyId, node| !bodies[body].is_last && is(&bodies[body], node);
+        self.of.iter().filter(|((body, node), _)| counts(*body, *node)).map(|(_, f)| f).sum()
+    }
+}
+
+fn by_kind(of: impl Fn(BodyKind) -> f64) -> StageCosts {
+    let input_gradient = of(BodyKind::Backward);
+    let weight_gradient = of(BodyKind::WeightGradient);
+    StageCosts {
+        forward: of(BodyKind::Forward),
+        recompute: of(BodyKind::Recompute),
+        backward: input_gradient + weight_gradient,
+        input_gradient,
+        weight_gradient,
     }
 }
 

@@ -10,6 +10,8 @@
 mod flops;
 pub mod pipe;
 mod read;
+pub mod outlook;
+pub mod change;
 
 use self::pipe::Pipe;
 use crate::diag::Diagnostic;

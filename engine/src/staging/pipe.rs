@@ -12,7 +12,7 @@ use crate::graph::build::micro::Cutting;
 use crate::index::{IdVec, MeshAxis, Stage};
 use crate::picture;
 use crate::picture::scene::Scene;
-use crate::picture::timeline::View;
+use crate::picture::timeline::{Lanes, View};
 use crate::pipeline::needs::When;
 use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
@@ -20,7 +20,7 @@ use crate::pipeline::recompute::{Remat, recompute};
 use crate::pipeline::schedule::Schedule;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
-use crate::spmd::program::{BodyKind, Program};
+use crate::spmd::program::Program;
 use crate::timeline::Timeline;
 
 /// What a `pipeline` statement says.
@@ -28,6 +28,8 @@ use crate::timeline::Timeline;
 pub struct Pipe {
     pub(super) axis: MeshAxis,
     pub(super) extent: Extent,
+    /// Whether the user says how many stages a cell holds.
+    pub(super) says_chunks: bool,
     pub(super) schedule: Schedule,
     pub(super) remat: Remat,
     pub(super) batch: Option<String>,
@@ -84,7 +86,8 @@ impl Pipe {
                         "`balance` gives {} stages {total} layers; there are {stages} stages and {layers} layers",
                         counts.len()
                     );
-                    return Err(fault(message, *span).hint(listed(graph)));
+                    let even = Hint::edit("Take the most even cut.", *span, "");
+                    return Err(fault(message, *span).hint(even).hint(listed(graph)));
                 }
                 let ends = counts.iter().scan(0, |sum, n| {
                     *sum += *n as usize;
@@ -113,32 +116,29 @@ impl Pipe {
         Ok(((0..layers).map(stage).collect(), cells))
     }
 
+    /// How long the tasks of stages take, if a floating point operation takes one unit of time.
+    pub(super) fn costs(&self, stages: IdVec<Stage, StageCosts>) -> Costs {
+        let mean = stages.iter().map(|s| s.forward).sum::<f64>() / stages.len().max(1) as f64;
+        Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early }
+    }
+
     /// Who does what when, if a floating point operation takes one unit of time.
     pub fn timeline(&self, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
         let flops = Flops::of(program);
-        let of = |stage, kind| flops.of_body(|body| (body.stage, body.kind) == (stage, kind));
-        let costs = |stage: Stage| {
-            let input_gradient = of(stage, BodyKind::Backward);
-            let weight_gradient = of(stage, BodyKind::WeightGradient);
-            StageCosts {
-                forward: of(stage, BodyKind::Forward),
-                recompute: of(stage, BodyKind::Recompute),
-                backward: input_gradient + weight_gradient,
-                input_gradient,
-                weight_gradient,
-            }
-        };
-        let stages: IdVec<Stage, StageCosts> = (0..cells.stages()).map(Stage).map(costs).collect();
-        let mean = stages.iter().map(|s| s.forward).sum::<f64>() / f64::from(cells.stages());
-        let costs = Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early };
-        simulate(cells.order(), &costs).ok()
+        let stages = (0..cells.stages()).map(|stage| flops.of_stage(Stage(stage))).collect();
+        simulate(cells.order(), &self.costs(stages)).ok()
     }
 }
 
 impl Pipe {
     /// A timeline of its cells as a picture; of a predicted one the unit has no name.
     pub fn scene(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<Scene> {
+        Some(picture::timeline::scene(timeline, &self.view(program, timeline, unit)?))
+    }
+
+    /// What such a picture says beside it.
+    pub fn view(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<View> {
         let cells = program.cells.as_ref()?;
         let Extent { ranks, micro_batches, .. } = cells.order().extent();
         let title = format!(
@@ -149,7 +149,8 @@ impl Pipe {
         );
         let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
         let pnums = (0..program.ranks()).map(of_cell).collect();
-        Some(picture::timeline::scene(timeline, &View { title, unit: unit.to_owned(), pnums }))
+        let unit = unit.to_owned();
+        Some(View { title, unit, pnums, lanes: Lanes::Cells, ..View::default() })
     }
 
     /// What a micro-batch costs in each layer, where each stage costs so much: layers share that by

@@ -80,7 +80,9 @@ impl Pipe {
         };
         limits(&mut read, schedule, extent, span);
         let is_wrong = diagnostics[before..].iter().any(Diagnostic::is_error);
-        let pipe = Self { axis, extent, schedule, remat, batch, balance, costs, hop, span };
+        let says_chunks = chunks.is_some();
+        let pipe =
+            Self { axis, extent, says_chunks, schedule, remat, batch, balance, costs, hop, span };
         (!is_wrong).then_some(pipe)
     }
 }

@@ -26,6 +26,7 @@ mod meshtf;
 mod micro;
 mod models;
 mod optimizers;
+mod outlook;
 mod pipelines;
 mod random_pipelines;
 mod schedules;

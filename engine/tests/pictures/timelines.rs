@@ -2,11 +2,12 @@
 
 use crate::golden::{check, check_in};
 use crate::laws::check_scene;
+use meshwork_engine::cost::held::Held;
 use meshwork_engine::export::trace::chrome_trace;
 use meshwork_engine::index::{IdVec, Pnum};
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::svg::Colours;
-use meshwork_engine::picture::timeline::{View, scene};
+use meshwork_engine::picture::timeline::{Lanes, View, measured, scene};
 use meshwork_engine::pipeline::order::{Extent, Order};
 use meshwork_engine::pipeline::recompute::{Remat, recompute};
 use meshwork_engine::pipeline::schedule::Schedule;
@@ -68,6 +69,44 @@ fn the_twin_says_the_same() {
     assert_eq!(scene.table.rows[1], last);
     let many = picture("1f1b", 24, 96);
     assert!(many.description.contains("is not drawn. Of the 24 ranks, 0–14 and 23 are drawn."));
+}
+
+/// What each cell holds stands below, on the same axis; a room is filled as far as tasks allow.
+#[test]
+fn memory_stands_on_the_axis_of_the_timeline() {
+    let timeline = unit(&order("gpipe", 2, 4));
+    let curve = |bytes: [u64; 4]| {
+        let times = [0.0, 2.0, 6.0, 12.0];
+        times.into_iter().zip(bytes).map(|(time, bytes)| Held { time, bytes }).collect::<Vec<_>>()
+    };
+    let held = [curve([1024, 3072, 1536, 1024]), curve([512, 512, 1 << 12, 512])];
+    let view = View {
+        lanes: Lanes::Cells,
+        held: held.into_iter().collect(),
+        room: Some(600.0),
+        ..view("gpipe, 2 cells, 4 micro-batches")
+    };
+    let (scene, ruler) = measured(&timeline, &view);
+    check("timeline-memory.svg", &scene);
+    check_scene(&scene).unwrap();
+    assert!((560.0..=600.0).contains(&scene.width), "{}", scene.width);
+    for time in [0.0, 2.5, timeline.end()] {
+        assert!((ruler.time(ruler.place(time)) - time).abs() < 1e-9);
+    }
+    assert_eq!(scene.table.head[4..], ["holds at first", "holds at most"]);
+    assert_eq!(scene.table.rows[1][4..], ["512 B", "4 KiB at 6"]);
+    assert!(scene.description.starts_with("2 cells, from the first task"));
+}
+
+/// Times that are not drawn stand in the gap.
+#[test]
+fn the_ruler_knows_the_gap() {
+    let timeline = unit(&order("1f1b", 3, 48));
+    let (scene, ruler) = measured(&timeline, &view("long"));
+    let places: Vec<f64> =
+        (0..=100).map(|i| ruler.place(timeline.end() * f64::from(i) / 100.0)).collect();
+    assert!(places.windows(2).all(|w| w[0] <= w[1]), "{places:?}");
+    assert!(places.iter().all(|place| (0.0..=scene.width).contains(place)));
 }
 
 #[test]

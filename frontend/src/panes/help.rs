@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use meshwork_engine::graph::expr::functions::FUNCTIONS;
 
 /// An example of each statement, and what it means.
-const STATEMENTS: [(&str, &str); 9] = [
+const STATEMENTS: [(&str, &str); 10] = [
     ("mesh rows:2 cols:2", "Processors in named dimensions, numbered row by row."),
     (
         "layout batch:rows hidden:cols",
@@ -31,14 +31,22 @@ const STATEMENTS: [(&str, &str); 9] = [
         "Minimises the tensor loss by sgd, momentum, adam, adamw or adafactor, on a table or on \
          data:teacher. warmup: and decay: change the rate over time, clip: bounds the gradients.",
     ),
+    (
+        "pipeline over:stages micro_batches:8 schedule:1f1b remat:on",
+        "Puts the layers on cells, the places along a mesh dimension, and cuts the batch. schedule: \
+         takes gpipe, 1f1b, interleaved, zb_h1 and more; balance:(3 5) counts the layers of each \
+         stage, chunks: the stages of each cell; remat: computes activations again (on, off, \
+         except_last); hop: and costs: are for the timeline.",
+    ),
     ("# a comment", "The rest of the line is for people."),
 ];
 
 /// Keys.
-const KEYS: [(&str, &str); 4] = [
+const KEYS: [(&str, &str); 5] = [
     ("Ctrl+Z, Ctrl+Shift+Z", "Undo and redo, wherever you are."),
     ("Arrow keys, Space", "Walk over the layout grid and toggle a rule."),
     ("Arrow keys, Esc", "On the mesh: pick a processor, or none."),
+    ("Arrow keys, Home, End", "On the time of a pipeline: to the change before, or the next."),
     ("Tab", "Goes on to the next control, in the text too."),
 ];
 
@@ -101,6 +109,11 @@ pub fn Help(studio: Studio) -> impl IntoView {
                      hold it: " <code>"0, 2"</code> " means both hold the same. A hatched slice is \
                      a summand: its holders’ values are still to be added up. A collective is the \
                      price of changing a layout."
+                </p>
+                <p>
+                    "In a timeline each lane is a cell: " <code>"F3"</code> " is the forward pass of \
+                     micro-batch 3, B its backward pass, R activations computed again, I and W the \
+                     gradients of inputs and of weights; what is empty is the bubble."
                 </p>
                 <h3>"Keys"</h3>
                 <dl>

@@ -7,6 +7,8 @@ use crate::widgets::Stepper;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::{MAX_MESH_DIMS, Mesh};
 use meshwork_engine::spec::edit;
+use meshwork_engine::staging::change::piped;
+use meshwork_engine::study::Study;
 
 const PRESETS: [(&str, &[(&str, u64)]); 3] = [
     ("1-D", &[("all", 2)]),
@@ -16,6 +18,9 @@ const PRESETS: [(&str, &[(&str, u64)]); 3] = [
 
 /// Names offered to new mesh dimensions, in this order.
 const NAMES: [&str; MAX_MESH_DIMS] = ["rows", "cols", "planes", "depth", "m4", "m5", "m6", "m7"];
+
+/// The name of a new mesh dimension for the cells of a pipeline, and how many there are.
+const STAGES: (&str, u64) = ("stages", 2);
 
 /// Mesh dimensions with their sizes.
 type Pairs = Vec<(String, u64)>;
@@ -43,6 +48,16 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
                 pairs.push(((*name).to_owned(), 2));
             }
         });
+    };
+    let can_pipe = Memo::new(move |_| {
+        let is_room =
+            mesh.with(|m| m.len() < MAX_MESH_DIMS && m.iter().all(|(n, _)| n != STAGES.0));
+        let has_layers = |s: &Study| s.graph().layers.len() as u64 >= STAGES.1;
+        is_room && studio.shown.with(|s| !s.study.is_pipeline() && !s.stale && has_layers(&s.study))
+    });
+    let pipe = move |_: web_sys::MouseEvent| {
+        let dims = mesh.get_untracked();
+        studio.change(|t| piped(t, &dims, STAGES.0, STAGES.1));
     };
     let processors = move || mesh.with(|m| m.iter().map(|(_, n)| n).product::<u64>());
     view! {
@@ -82,6 +97,16 @@ pub fn MeshEditor(studio: Studio) -> impl IntoView {
                 {icon(Icon::Plus)}
                 <span>"Add mesh dimension"</span>
             </button>
+            <Show when=move || can_pipe.get()>
+                <button
+                    class="quiet"
+                    data-tip="Puts the layers on two cells along a new mesh dimension"
+                    on:click=pipe
+                >
+                    {icon(Icon::Plus)}
+                    <span>"Make it a pipeline"</span>
+                </button>
+            </Show>
         </section>
     }
 }

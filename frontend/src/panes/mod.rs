@@ -1,4 +1,4 @@
-//! The panes of the studio, one file each. A pane reads the state and changes the text or the
+//! The panes of the studio, one file or folder each. A pane reads the state and changes the text or the
 //! view; panes do not know each other.
 
 pub mod collectives;
@@ -10,6 +10,7 @@ pub mod help;
 pub mod layout;
 pub mod mesh;
 pub mod messages;
+pub mod pipeline;
 pub mod processor;
 pub mod run;
 pub mod sample;

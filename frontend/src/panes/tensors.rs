@@ -63,6 +63,11 @@ impl Card {
         }
     }
 
+    /// The cell of a pipeline that makes it.
+    fn cell(&self) -> Option<String> {
+        self.tensor.cell.map(|(_, cell)| format!("cell {cell}"))
+    }
+
     fn bytes(&self) -> String {
         format!("{} per processor", format::bytes(self.tensor.bytes_per_processor as f64))
     }
@@ -76,7 +81,7 @@ impl Card {
 impl PartialEq for Card {
     fn eq(&self, other: &Self) -> bool {
         fn looks(t: &TensorInfo) -> impl PartialEq {
-            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor)
+            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor, t.cell)
         }
         looks(&self.tensor) == looks(&other.tensor)
             && self.mesh == other.mesh
@@ -88,6 +93,16 @@ fn cards(study: &Study, tensors: &[TensorInfo], derived: bool) -> Vec<Card> {
     let mesh = Arc::new(study.mesh().clone());
     let kept = tensors.iter().filter(|t| derived || t.is_named);
     kept.take(MOST_CARDS).map(|t| Card::new(t.clone(), &mesh, study)).collect()
+}
+
+/// Says that tensors are shown at the size of a micro-batch, where the batch is taken in parts.
+fn of_micro_batch(study: &Study) -> Option<String> {
+    let micro = study.graph().micro.as_ref()?;
+    let cells = if study.is_pipeline() { ", each with the cell that makes it" } else { "" };
+    Some(format!(
+        "Shown at the size of one micro-batch: {} of the {} rows of {}{cells}.",
+        micro.size, micro.whole, micro.dim
+    ))
 }
 
 /// The gallery of tensors.
@@ -102,6 +117,7 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
     let cards = Memo::new(move |_| {
         studio.tensors.with(|t| studio.shown.with(|s| cards(&s.study, t, derived.get())))
     });
+    let micro = Memo::new(move |_| studio.shown.with(|s| of_micro_batch(&s.study)));
     let sight = Sight::watching();
     let names = Memo::new(move |_| {
         cards.with(|all: &Vec<Card>| all.iter().map(Card::name).collect::<Vec<_>>())
@@ -128,6 +144,9 @@ pub fn Tensors(studio: Studio) -> impl IntoView {
                     </label>
                 </Show>
             </header>
+            <Show when=move || micro.with(Option::is_some)>
+                <p class="empty tensors-note">{micro}</p>
+            </Show>
             <Show
                 when=move || { counts.get().0 + counts.get().1 > 0 }
                 fallback=|| view! {
@@ -237,6 +256,11 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
             }}
             <Show when=move || has_picture.get()>
                 <footer class="card-foot">
+                    {move || card.with(|c| c.as_ref().and_then(Card::cell)).map(|cell| view! {
+                        <span data-tip="The cell of the pipeline that makes it; cells that read it receive it">
+                            {cell}
+                        </span>
+                    })}
                     <span>{part(Card::slice)}</span>
                     <span data-tip=part(Card::exact_bytes)>{part(Card::bytes)}</span>
                 </footer>

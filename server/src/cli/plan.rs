@@ -6,7 +6,7 @@ use super::table::{Table, bytes, count, grouped};
 use super::{Failure, report};
 use crate::convert;
 use meshwork_engine::study::Study;
-use meshwork_wire::plan::{Collective, Plan, Tensor};
+use meshwork_wire::plan::{Collective, Pipeline, Plan, Tensor};
 use std::io::{self, Write};
 
 #[derive(Debug, clap::Args)]
@@ -59,12 +59,54 @@ fn write(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "  computes     {}", count(totals.flops_per_processor, "FLOP"))?;
     writeln!(out, "  sends        {}", bytes(totals.sent_bytes_per_processor))?;
     writeln!(out, "  holds        {} at most", bytes(totals.peak_bytes_per_processor as f64))?;
+    if let Some(pipeline) = &plan.pipeline {
+        writeln!(out)?;
+        write_pipeline(out, pipeline)?;
+    }
     if plan.tensors.iter().any(|t| t.slice_begin.is_some()) {
         writeln!(out)?;
         writeln!(out, "slices: where they begin, by processor")?;
         slices(&plan.tensors).write(out)?;
     }
     Ok(())
+}
+
+fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
+    let remat = match &*p.remat {
+        "on" => ", activations computed again",
+        "except_last" => ", activations computed again but for the last micro-batch",
+        _ => "",
+    };
+    let Pipeline { cells, micro_batches, schedule, .. } = p;
+    writeln!(out, "pipeline of {cells} cells, {micro_batches} micro-batches: {schedule}{remat}")?;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let of_makespan = percent(p.bubble_of_makespan);
+    let of_ideal = percent(p.bubble_of_ideal);
+    writeln!(out, "  bubble       {of_makespan} of the time (idle/makespan)")?;
+    writeln!(out, "               {of_ideal} of the time without idling (idle/ideal)")?;
+    let makespan = count(p.makespan, "FLOP");
+    let span = count(p.stage_span, "FLOP");
+    writeln!(out, "  takes        {makespan} from the first task to the last; a cell {span}")?;
+    let mut table = Table::new(&["stage", "cell", "layers", "cost", "cell idle", "cell holds"]);
+    for (i, stage) in p.stages.iter().enumerate() {
+        let layers = match stage.layers.as_slice() {
+            [only] => only.clone(),
+            [first, .., last] => format!("{first} – {last} ({})", stage.layers.len()),
+            [] => String::new(),
+        };
+        let cell = stage.cell as usize;
+        let idle = p.idle.get(cell).copied().unwrap_or(0.0);
+        let peak = p.peak_bytes.get(cell).copied().unwrap_or(0);
+        table.row(vec![
+            i.to_string(),
+            cell.to_string(),
+            layers,
+            count(stage.cost, "FLOP"),
+            count(idle, "FLOP"),
+            bytes(peak as f64),
+        ]);
+    }
+    table.write(out)
 }
 
 fn tensors(list: &[Tensor]) -> Table {

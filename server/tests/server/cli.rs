@@ -70,6 +70,37 @@ fn plan_for_people_has_every_table() {
 }
 
 #[test]
+fn plan_says_how_a_pipeline_spends_its_time() {
+    let gpipe = meshwork_engine::examples::find("gpipe").unwrap().text;
+    let people = meshwork(&["plan", "-"], gpipe);
+    for part in [
+        "pipeline of 4 cells, 8 micro-batches: gpipe, activations computed again\n",
+        "(idle/makespan)",
+        "(idle/ideal)",
+        "  stage  cell  layers",
+    ] {
+        assert!(people.out.contains(part), "{part} in {}", people.out);
+    }
+    let json: Value = serde_json::from_str(&meshwork(&["plan", "-", "--json"], gpipe).out).unwrap();
+    let said = &json["pipeline"];
+    let numbers = ["cells", "micro_batches", "chunks"].map(|key| said[key].as_u64().unwrap());
+    assert_eq!(numbers, [4, 8, 1]);
+    assert_eq!((&said["schedule"], &said["remat"]), (&"gpipe".into(), &"on".into()));
+    let number = |key: &str| said[key].as_f64().unwrap();
+    let idle: f64 = said["idle"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).sum();
+    let share = idle / (4.0 * number("makespan"));
+    assert!((number("bubble_of_makespan") - share).abs() < 1e-12);
+    assert!((number("bubble_of_ideal") - share / (1.0 - share)).abs() < 1e-12);
+    assert!(number("stage_span") <= number("makespan"));
+    assert_eq!(said["peak_bytes"].as_array().unwrap().len(), 4);
+    let layers =
+        said["stages"].as_array().unwrap().iter().map(|s| s["layers"].as_array().unwrap().len());
+    assert!(layers.sum::<usize>() >= 12);
+    let without = meshwork(&["plan", "-", "--json"], FIGURE_4);
+    assert!(!without.out.contains("pipeline"));
+}
+
+#[test]
 fn a_study_with_errors_is_status_1() {
     let people = meshwork(&["plan", "-"], BAD);
     assert_eq!((people.status, people.out.as_str()), (1, ""));

@@ -15,6 +15,10 @@ const MOST_TASKS: usize = 24;
 /// The most pixels for all time drawn.
 const WIDEST: f64 = 1800.0;
 
+/// How far a usual task may be shrunk and stretched to fill the room.
+const SHRUNK: f64 = 0.4;
+const STRETCHED: f64 = 3.0;
+
 /// Width of the gap in pixels.
 pub(super) const GAP: f64 = 30.0;
 
@@ -28,8 +32,9 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The cut of a timeline in which a usual task is about `usual` pixels wide.
-    pub(super) fn of(timeline: &Timeline, usual: f64) -> Self {
+    /// The cut of a timeline in which a usual task is about `usual` pixels wide, so that what is
+    /// drawn fills the room if there is about as much of it.
+    pub(super) fn of(timeline: &Timeline, usual: f64, room: Option<f64>) -> Self {
         let (start, end) = (timeline.start(), timeline.end());
         let lanes = || timeline.lanes().iter();
         let first = lanes().filter_map(|lane| nth_end(lane)).fold(end, f64::min);
@@ -47,6 +52,9 @@ impl Cut {
         lengths.sort_by(f64::total_cmp);
         let quarter = lengths.get(lengths.len() / 4).copied().unwrap_or(1.0);
         let scale = if drawn > 0.0 { (usual / quarter).min(WIDEST / drawn) } else { 1.0 };
+        let gaps = GAP * (stretches.len() - 1) as f64;
+        let fitting = room.filter(|_| drawn > 0.0).map(|room| (room - gaps) / drawn);
+        let scale = fitting.map_or(scale, |fit| fit.clamp(scale * SHRUNK, scale * STRETCHED));
         Self { stretches, scale: if scale.is_finite() { scale } else { 1.0 } }
     }
 
@@ -73,6 +81,38 @@ impl Cut {
             (left, right)
         };
         self.stretches.iter().map(place).collect()
+    }
+
+    /// The pixel of a time; what is left out stands in the gap.
+    pub(super) fn pixel(&self, time: f64) -> f64 {
+        let mut at = 0.0;
+        let mut before: Option<f64> = None;
+        for (&(from, to), (left, right)) in self.stretches.iter().zip(self.places()) {
+            if time < from {
+                let share: f64 = before.map_or(1.0, |end| (time - end) / (from - end));
+                return at + (left - at) * share.clamp(0.0, 1.0);
+            }
+            if time <= to {
+                return left + (time - from) * self.scale;
+            }
+            (at, before) = (right, Some(to));
+        }
+        at
+    }
+
+    /// The time of a pixel.
+    pub(super) fn time(&self, pixel: f64) -> f64 {
+        let mut end = self.stretches.first().map_or(0.0, |(from, _)| *from);
+        for (&(from, to), (left, right)) in self.stretches.iter().zip(self.places()) {
+            if pixel < left {
+                return end;
+            }
+            if pixel <= right {
+                return from + (pixel - left) / self.scale;
+            }
+            end = to;
+        }
+        end
     }
 
     /// The pixels of a time between `from` and `to`, in each stretch that it touches.

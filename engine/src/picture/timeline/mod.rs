@@ -9,9 +9,11 @@
 //! A box says its kind by a letter (and by hue, and the legend names both) and its micro-batch by
 //! the number; where ranks hold several stages it says the stage, too, `2F0`, and every other stage
 //! of a rank is a shade darker. Overlapped pairs share the height of the lane. Of many ranks the
-//! first and the last are drawn; a long time is cut in the middle.
+//! first and the last are drawn; a long time is cut in the middle. Below the lanes, on the same
+//! axis, may stand what each rank holds in memory.
 
 mod cut;
+mod memory;
 mod say;
 
 use super::curve::scale::{Scale, short};
@@ -19,6 +21,7 @@ use super::draft::{Draft, rect};
 use super::elide::{self, Slot as Place};
 use super::geometry::text_width;
 use super::scene::{Align, Mark, Scene, Tone};
+use crate::cost::held::Held;
 use crate::index::{IdVec, Idx as _, Pnum, Rank, Stage};
 use crate::timeline::{Interval, Kind, Task, Timeline};
 use cut::{Cut, GAP};
@@ -41,7 +44,7 @@ const NAME: f64 = 11.0;
 const MOST_LANES: u64 = 16;
 
 /// What a picture of a timeline says beside it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct View {
     /// Title of the scene: `1f1b, 4 ranks, 8 micro-batches`.
     pub title: String,
@@ -49,17 +52,68 @@ pub struct View {
     pub unit: String,
     /// The processors of each rank, where they are known: a picked one lights up its lane.
     pub pnums: IdVec<Rank, Vec<Pnum>>,
+    /// What a lane is of.
+    pub lanes: Lanes,
+    /// The bytes that each rank holds, where they are to be drawn.
+    pub held: IdVec<Rank, Vec<Held>>,
+    /// Pixels to fill, if that leaves tasks readable.
+    pub room: Option<f64>,
+}
+
+/// What lanes are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lanes {
+    /// Ranks of a schedule.
+    #[default]
+    Ranks,
+    /// Cells of a study.
+    Cells,
+}
+
+impl Lanes {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ranks => "rank",
+            Self::Cells => "cell",
+        }
+    }
+}
+
+/// Where times stand in a scene.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruler {
+    cut: Cut,
+    /// Where its axis begins.
+    left: f64,
+}
+
+impl Ruler {
+    /// The place of a time, in pixels from the left.
+    pub fn place(&self, time: f64) -> f64 {
+        self.left + self.cut.pixel(time)
+    }
+
+    /// The time of a place.
+    pub fn time(&self, place: f64) -> f64 {
+        self.cut.time(place - self.left)
+    }
 }
 
 /// The timeline as a scene.
 pub fn scene(timeline: &Timeline, view: &View) -> Scene {
+    measured(timeline, view).0
+}
+
+/// The timeline as a scene, and where times stand in it.
+pub fn measured(timeline: &Timeline, view: &View) -> (Scene, Ruler) {
     let ranks = timeline.lanes().len() as u64;
     let shown = elide::shown(&[ranks], &[MOST_LANES], MOST_LANES)[0].min(ranks);
     let stages: IdVec<Rank, Vec<Stage>> = timeline.lanes().iter().map(|l| stages(l)).collect();
     let names_stages = stages.iter().any(|stages| stages.len() > 1);
     let all = timeline.intervals().flat_map(|(_, interval)| interval.slot.tasks());
     let widest = all.map(|task| text_width(&name(task, names_stages), BOX)).fold(0.0, f64::max);
-    let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0));
+    let names = text_width(&format!("{} {ranks}", view.lanes.name()), NAME) + 44.0;
+    let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0), view.room.map(|room| room - names));
     let mut board = Board { draft: Draft::new(), timeline, view, cut, stages, names_stages };
     board.legend();
     let mut top = 0.0;
@@ -73,9 +127,13 @@ pub fn scene(timeline: &Timeline, view: &View) -> Scene {
         }
         top += LANE + BETWEEN;
     }
+    if !view.held.is_empty() {
+        top = board.memory(ranks, shown, top);
+    }
     board.axis(top);
     let words = say::words(timeline, view, shown, board.cut.left_out());
-    board.draft.finish(words)
+    let ruler = Ruler { left: board.draft.left(), cut: board.cut };
+    (board.draft.finish(words), ruler)
 }
 
 struct Board<'a> {
@@ -92,6 +150,10 @@ struct Board<'a> {
 impl Board<'_> {
     fn middle(&self) -> f64 {
         self.cut.places().last().map_or(0.0, |(_, right)| right / 2.0)
+    }
+
+    fn name(&self, rank: Rank) -> String {
+        format!("{} {}", self.view.lanes.name(), rank.0)
     }
 
     /// The kinds that occur, each with its box and name.
@@ -116,7 +178,7 @@ impl Board<'_> {
     /// A rank's name, its idle time as ground, its tasks upon it.
     fn lane(&mut self, rank: Rank, top: f64) {
         let at = (-8.0, top + LANE / 2.0);
-        self.draft.text(Tone::Label, at, NAME, Align::End, &format!("rank {}", rank.0));
+        self.draft.text(Tone::Label, at, NAME, Align::End, &self.name(rank));
         for (left, right) in self.cut.places() {
             self.draft.push(Tone::Idle, rect(left, top, right - left, LANE, 0.0));
         }
@@ -162,7 +224,7 @@ impl Board<'_> {
                 form: rect(left, top, right - left, height, 0.0),
                 tone,
                 pnums: self.view.pnums.get(rank).cloned().unwrap_or_default(),
-                tip: Some(say::tip(rank, task, interval, &self.view.unit)),
+                tip: Some(say::tip(rank, task, interval, self.view)),
             });
             if text_width(&name, BOX) + 2.0 * PAD <= right - left {
                 let at = (f64::midpoint(left, right), top + height / 2.0);

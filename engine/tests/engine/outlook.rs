@@ -1,0 +1,172 @@
+//! What a pipeline is said to cost: its bubble with other numbers is that of the study that has
+//! them, its memory over time is the Tally's, and clicks change the text as they say.
+
+use crate::common::study;
+use meshwork_engine::cost::held;
+use meshwork_engine::index::{Rank, Stage};
+use meshwork_engine::pipeline::recompute::Remat;
+use meshwork_engine::pipeline::schedule::Schedule;
+use meshwork_engine::staging::change::{Change, piped};
+use meshwork_engine::study::Study;
+
+const MLP: &str = "mlp batch:32 in:16 hidden:32 depth:11 out:8";
+
+fn text(cells: u32, pipeline: &str) -> String {
+    format!("mesh p:{cells}\nmodel {MLP}\ntrain optimizer:adam\npipeline over:p {pipeline}\n")
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[test]
+fn other_numbers_give_what_the_study_with_them_gives() {
+    for options in ["schedule:gpipe", "schedule:1f1b remat:on hop:0.25", "schedule:zb_h1"] {
+        let outlook = study(&text(3, &format!("micro_batches:4 {options}"))).outlook().unwrap();
+        let real = |cells, micro: u32| {
+            let text = text(cells, &format!("micro_batches:{micro} {options}"));
+            study(&text).outlook().unwrap().figures()
+        };
+        let said = study(&text(3, &format!("cells:3 micro_batches:4 {options} balance:(5 4 4)")));
+        assert_eq!(said.with_one_more_cell().unwrap().unwrap(), real(4, 4), "{options}");
+        // twelve micro-batches of another size have the same bubble but for what adds up once
+        let (enough, said) = (real(3, 12), outlook.with_enough().unwrap());
+        assert_eq!(said.extent.micro_batches, 12);
+        let apart = (said.bubble_of_ideal - enough.bubble_of_ideal).abs();
+        assert!(apart < 0.02, "{options}: {said:?} {enough:?}");
+    }
+}
+
+#[test]
+fn one_more_cell_may_be_one_too_many() {
+    let study = study(&text(4, "micro_batches:4 schedule:1f1b"));
+    let why = study.with_one_more_cell().unwrap().unwrap_err();
+    assert!(why.contains("at least 5 micro-batches"), "{why}");
+}
+
+#[test]
+fn memory_over_time_is_the_tallys() {
+    for schedule in Schedule::ALL.into_iter().filter(|s| s.copies() == 1) {
+        for remat in ["off", "on", "except_last"] {
+            let options = format!("micro_batches:6 schedule:{} remat:{remat}", schedule.name());
+            let study = study(&text(2, &options));
+            let outlook = study.outlook().unwrap();
+            let peaks: Vec<u64> = outlook.held.iter().map(|c| held::peak(c)).collect();
+            let cells = &study.tally().unwrap().cells;
+            assert_eq!(peaks, cells.iter().map(|c| c.peak).collect::<Vec<_>>(), "{options}");
+            let end = outlook.timeline.end();
+            for curve in &outlook.held {
+                assert!(curve.windows(2).all(|w| w[0].time <= w[1].time), "{options}");
+                assert!(curve.iter().all(|h| (0.0..=end).contains(&h.time)), "{options}");
+            }
+        }
+    }
+}
+
+/// `GPipe` holds every micro-batch before the first backward; 1F1B only as many as there are cells
+/// to go.
+#[test]
+fn memory_rises_while_micro_batches_are_under_way() {
+    let outlook = study(&text(2, "micro_batches:8 schedule:gpipe")).outlook().unwrap();
+    let curve = &outlook.held[Rank(1)];
+    let turn = outlook.timeline.lanes()[Rank(1)][8].start;
+    let at = |share: f64| held::at(curve, turn * share);
+    assert!(at(0.3) < at(0.6) && at(0.6) < at(0.99), "{} {} {}", at(0.3), at(0.6), at(0.99));
+    assert!(held::at(curve, outlook.timeline.end()) < at(0.99));
+}
+
+#[test]
+fn stages_say_their_layers_and_costs() {
+    let study = study(&text(3, "micro_batches:4 balance:(2 2 9)"));
+    let outlook = study.outlook().unwrap();
+    let layers: Vec<_> = outlook.stages.iter().map(|part| part.layers.clone()).collect();
+    assert_eq!(layers, [0..2, 2..4, 4..outlook.layers().len()]);
+    for part in &outlook.stages {
+        let sum: f64 =
+            outlook.layers().skip(part.layers.start).take(part.layers.len()).map(|l| l.1).sum();
+        assert!(near(sum, part.cost), "{sum} {}", part.cost);
+    }
+    let busiest = outlook.timeline.busy(Rank(2)) / 4.0;
+    assert!(near(busiest, outlook.stages[Stage(2)].cost));
+}
+
+#[test]
+fn schedules_say_why_not() {
+    let outlook = study(&text(4, "micro_batches:2")).outlook().unwrap();
+    let why = |name: &str| {
+        let schedule = Schedule::named(name).unwrap();
+        outlook.choices().into_iter().find(|c| c.schedule == schedule).unwrap().why_not
+    };
+    assert_eq!(why("gpipe"), None);
+    assert_eq!(
+        why("1f1b").unwrap(),
+        "It takes at least 4 micro-batches, not 2: with fewer than ranks, some ranks never reach \
+         the steady state; nearest: 4 micro-batches."
+    );
+    assert!(why("dualpipe").unwrap().contains("two copies"));
+    let many = study(&text(8, "micro_batches:8")).outlook().unwrap();
+    let found = many.choices().into_iter().find(|c| c.schedule == Schedule::Interleaved);
+    let why = found.unwrap().why_not.unwrap();
+    assert!(why.contains("cannot be cut into 16 stages"), "{why}");
+}
+
+#[test]
+fn clicks_change_the_text_and_keep_the_rest() {
+    let before = "mesh p:2 # cells\nmodel mlp batch:8 depth:5\ntrain\npipeline over:p \
+                  balance:(2 5) micro_batches:4 # mine\n";
+    let outlook = study(before).outlook().unwrap();
+    let line = |change: Change| {
+        let after = outlook.changed(before, &change);
+        assert!(study(&after).outlook().is_some(), "{after}");
+        after.lines().last().unwrap().to_owned()
+    };
+    let boundary = |on| Change::Boundary { after: Stage(0), on };
+    for (change, expected) in [
+        (Change::MicroBatches(8), "pipeline over:p balance:(2 5) micro_batches:8 # mine"),
+        (boundary(true), "pipeline over:p balance:(3 4) micro_batches:4 # mine"),
+        (boundary(false), "pipeline over:p balance:(1 6) micro_batches:4 # mine"),
+        (Change::EvenCut, "pipeline over:p micro_batches:4 # mine"),
+        (
+            Change::Remat(Remat::ExceptLast),
+            "pipeline over:p balance:(2 5) micro_batches:4 remat:except_last # mine",
+        ),
+        (
+            Change::Schedule(Schedule::OneFOneB),
+            "pipeline over:p balance:(2 5) micro_batches:4 schedule:1f1b # mine",
+        ),
+        // another number of stages: layers are not counted by hand any more
+        (
+            Change::Schedule(Schedule::Interleaved),
+            "pipeline over:p micro_batches:4 schedule:interleaved # mine",
+        ),
+    ] {
+        assert_eq!(line(change.clone()), expected, "{change:?}");
+    }
+    let last = Change::Boundary { after: Stage(1), on: true };
+    assert_eq!(outlook.changed(before, &last), before);
+}
+
+#[test]
+fn chunks_a_schedule_cannot_take_go_with_the_old_one() {
+    let before = text(2, "micro_batches:4 schedule:interleaved chunks:3");
+    let outlook = study(&before).outlook().unwrap();
+    assert_eq!(outlook.extent().chunks, 3);
+    let after = outlook.changed(&before, &Change::Schedule(Schedule::GPipe));
+    assert!(after.ends_with("pipeline over:p micro_batches:4 schedule:gpipe\n"), "{after}");
+    let kept = outlook.changed(&before, &Change::Schedule(Schedule::BreadthFirst));
+    assert!(kept.contains("schedule:breadth_first chunks:3"), "{kept}");
+    let usual = outlook.changed(&before, &Change::Chunks(2));
+    assert!(!usual.contains("chunks"), "{usual}");
+}
+
+#[test]
+fn any_study_with_layers_becomes_a_pipeline() {
+    let before = "mesh rows:2\nlayout batch:rows\nmodel mlp batch:16 depth:5 # deep\ntrain\n";
+    let after = piped(before, &[("rows".to_owned(), 2)], "stages", 2);
+    assert_eq!(
+        after,
+        "mesh stages:2 rows:2\nlayout batch:rows\nmodel mlp batch:16 depth:5 # deep\ntrain\n\
+         pipeline over:stages micro_batches:8\n"
+    );
+    assert!(!Study::new(&after).has_errors());
+}
