@@ -42,8 +42,8 @@ impl Board<'_> {
     fn memory_legend(&mut self, at: f64) {
         const SIDE: f64 = 12.0;
         let entries = [
-            (Tone::Slice(HUE), "bytes held by a processor"),
-            (Tone::SliceShade(HUE), "of these from the start: parameters, slots, inputs"),
+            (Tone::Slice(HUE), "bytes held"),
+            (Tone::SliceShade(HUE), "there from the start: parameters, slots, inputs"),
         ];
         let mut left = 0.0;
         for (tone, text) in entries {
