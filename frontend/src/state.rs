@@ -150,7 +150,8 @@ impl Studio {
         // clicks on mesh and layout leave it as it is
         let model = Memo::new(move |_| shown.with(|s| without_layout(&s.study)));
         let alone = Memo::new(move |_| {
-            model.track();
+            // read, not only tracked: a memo that nobody reads never learns what it depends on
+            model.with(|_| ());
             shown.with_untracked(|s| s.study.alone().totals())
         });
         let view = RwSignal::new(view);

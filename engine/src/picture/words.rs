@@ -19,9 +19,10 @@ pub(super) fn bytes(n: u64) -> String {
     }
     let decimals = if unit == 0 || value >= 100.0 { 0 } else { 2 - usize::from(value >= 10.0) };
     let number = format!("{value:.decimals$}");
-    let number = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => &number,
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &number
     };
     format!("{number} {}", UNITS[unit])
 }

@@ -26,7 +26,7 @@ pub(super) fn apply(studio: Studio, look: Memo<Option<Look>>, change: &Change) {
 
 /// The controls.
 #[component]
-pub(super) fn Controls(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Controls(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let number = move |of: fn(&Look) -> u32| {
         Memo::new(move |_| look.with(|l| u64::from(l.as_ref().map_or(1, of))))
     };

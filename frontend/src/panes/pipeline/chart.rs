@@ -21,8 +21,8 @@ use web_sys::MouseEvent;
 const TWIN: &str = "#pipeline";
 
 /// A scene with its ruler.
-#[derive(Clone, PartialEq)]
-pub(super) struct Sheet {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sheet {
     pub(super) drawn: Drawn,
     pub(super) ruler: Ruler,
 }
@@ -36,7 +36,7 @@ impl Sheet {
 
 /// The buttons of the head: the table twin, and the timeline as a file.
 #[component]
-pub(super) fn Tools(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Tools(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let is_table = studio.watch(|v| v.tables.contains(TWIN));
     let toggle = move |()| {
         studio.view.update(|v| {
@@ -68,7 +68,7 @@ pub(super) fn Tools(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
 
 /// The picture and what happens at one time of it.
 #[component]
-pub(super) fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let room = RwSignal::new(None::<f64>);
     let sensor = NodeRef::<Span>::new();
     watch_room(sensor, room);

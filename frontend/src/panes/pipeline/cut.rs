@@ -77,7 +77,7 @@ fn rows(look: &Outlook) -> Vec<Row> {
 
 /// The cut.
 #[component]
-pub(super) fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let strip =
         Memo::new(move |_| look.with(|l| l.as_ref().map(|l| layers(l)).unwrap_or_default()));
     let rows = Memo::new(move |_| look.with(|l| l.as_ref().map(|l| rows(l)).unwrap_or_default()));
@@ -105,7 +105,7 @@ pub(super) fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
                         style:flex-grow=format!("{:.0}", cost.max(1.0))
                         data-tip=format!("{name}: {} flop per micro-batch, stage {stage}", format::exact(cost))
                     >
-                        {name.clone()}
+                        <span class="strip-name">{name.clone()}</span>
                     </span>
                 }).collect_view()}
             </div>
@@ -124,7 +124,7 @@ pub(super) fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
 fn Costs(layers: Memo<Vec<Layer>>) -> impl IntoView {
     // nobody pays for rows that are folded away
     let is_open = RwSignal::new(false);
-    let rows = move || is_open.get().then(|| layers.get()).unwrap_or_default();
+    let rows = move || if is_open.get() { layers.get() } else { Vec::new() };
     view! {
         <details
             class="schedules"

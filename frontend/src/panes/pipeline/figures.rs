@@ -24,7 +24,7 @@ struct Fact {
 
 /// The numbers.
 #[component]
-pub(super) fn Figures(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Figures(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let facts = Memo::new(move |_| look.with(|l| l.as_ref().map(|l| facts(l)).unwrap_or_default()));
     let words =
         Memo::new(move |_| look.with(|l| l.as_ref().map(|l| outlooks(l)).unwrap_or_default()));

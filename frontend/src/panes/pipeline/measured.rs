@@ -22,7 +22,7 @@ const MS: f64 = 1000.0;
 
 /// The measured timelines of the run in this browser and of the one on the server.
 #[component]
-pub(super) fn Measured(studio: Studio, runs: Runs, look: Memo<Option<Look>>) -> impl IntoView {
+pub fn Measured(studio: Studio, runs: Runs, look: Memo<Option<Look>>) -> impl IntoView {
     let of =
         move |log: RwSignal<Option<RunLog>>| Memo::new(move |_| log.with(|l| seen(l.as_ref()?)));
     let (here, there) = (of(runs.here), of(runs.there_log));

@@ -9,12 +9,12 @@
 //! measured  what a run's cells did               measured.rs
 //! ```
 
-mod change;
-mod chart;
-mod cut;
-mod figures;
-mod measured;
-mod moment;
+pub mod change;
+pub mod chart;
+pub mod cut;
+pub mod figures;
+pub mod measured;
+pub mod moment;
 
 use crate::run_client::Runs;
 use crate::state::Studio;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// An outlook behind a pointer; equal means the same one.
 #[derive(Debug, Clone)]
-struct Look(Arc<Outlook>);
+pub struct Look(Arc<Outlook>);
 
 impl PartialEq for Look {
     fn eq(&self, other: &Self) -> bool {

@@ -36,7 +36,7 @@ fn rows(look: &Outlook, time: f64) -> Vec<Row> {
 
 /// The slider and the words.
 #[component]
-pub(super) fn Moment(
+pub fn Moment(
     look: Memo<Option<Look>>,
     times: Memo<Vec<f64>>,
     at: Memo<usize>,
