@@ -113,14 +113,11 @@ impl Doing {
                     Made::Activation => "activations",
                     Made::Gradient => "gradient",
                 };
+                let on = on.index();
                 let from = match by {
-                    _ if *is_on_its_way => {
-                        format!("the {made} on the way from cell {}", on.index())
-                    }
-                    Some(task) => {
-                        format!("cell {} to do the {}", on.index(), words(*task, with_stage))
-                    }
-                    None => format!("the {made} of cell {}", on.index()),
+                    Some(_) if *is_on_its_way => format!("the {made} on the way from cell {on}"),
+                    Some(task) => format!("cell {on} to do the {}", words(*task, with_stage)),
+                    None => format!("the {made} of cell {on}"),
                 };
                 format!("waits for {from}; next: {}", all(*next))
             }

@@ -83,10 +83,11 @@ impl Board<'_> {
                 pnums: Vec::new(),
                 tip: tip.clone(),
             });
-            let text = bytes(peak);
+            let text = format!("≤ {}", bytes(peak));
             if text_width(&text, BOX) + 2.0 * PAD <= right - left {
-                let at = (right - PAD - 2.0, bottom - 8.0);
-                self.draft.text(Tone::Label, at, BOX, Align::End, &format!("≤ {text}"));
+                // at first the least is held, and there is room above it
+                let at = (left + PAD + 2.0, top + 8.0);
+                self.draft.text(Tone::Label, at, BOX, Align::Start, &text);
             }
         }
     }

@@ -21,7 +21,7 @@ use web_sys::MouseEvent;
 const TWIN: &str = "#pipeline";
 
 /// A scene with its ruler.
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
     pub(super) drawn: Drawn,
     pub(super) ruler: Ruler,
@@ -102,7 +102,7 @@ pub fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
         <div class="timeline">
             <span class="timeline-room" node_ref=sensor></span>
             {move || if is_table.get() {
-                (move || sheet.with(|s| s.as_ref().and_then(|s| s.drawn.as_ref().map(|s| table(&s.table)))))
+                (move || sheet.with(|s| Some(table(&s.as_ref()?.drawn.as_ref()?.table))))
                     .into_any()
             } else {
                 view! { <Frame studio=studio sheet=sheet time=time on_pick=pick /> }.into_any()

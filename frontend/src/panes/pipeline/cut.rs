@@ -124,7 +124,7 @@ pub fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
 fn Costs(layers: Memo<Vec<Layer>>) -> impl IntoView {
     // nobody pays for rows that are folded away
     let is_open = RwSignal::new(false);
-    let rows = move || is_open.get().then(|| layers.get()).unwrap_or_default();
+    let rows = move || if is_open.get() { layers.get() } else { Vec::new() };
     view! {
         <details
             class="schedules"
