@@ -82,7 +82,8 @@ fn around(random: &mut Random, schedule: Schedule, layers: usize) -> String {
         (" a:2 b:2", "batch:a m:b"),
         (" a:2 b:2", "u:a+b v:b"),
     ]);
-    let mesh = if random.chance(0.5) { format!("p:{cells}{mesh}") } else { format!("{mesh} p:{cells}") };
+    let mesh =
+        if random.chance(0.5) { format!("p:{cells}{mesh}") } else { format!("{mesh} p:{cells}") };
     format!(
         "mesh {}\nlayout {layout}\npipeline over:p micro_batches:{micro_batches} schedule:{} \
          remat:{remat} hop:{hop}\n",
