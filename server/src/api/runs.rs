@@ -65,7 +65,10 @@ fn add(state: &State, request: &RunRequest) -> Result<Run, Problem> {
         let detail = format!("{MAX_QUEUED} runs wait already; cancel some, or try again later.");
         return Err(Problem::Busy { detail, seconds: 60 });
     }
-    let threads = request.threads.unwrap_or(limits.threads / 2).clamp(1, limits.threads);
+    // half of the machine, but cells of a pipeline can only work at the same time on their own
+    let cells = ready.study.program().map_or(1, |program| program.ranks() as u64);
+    let threads = request.threads.unwrap_or_else(|| cells.max(limits.threads / 2));
+    let threads = threads.clamp(1, limits.threads);
     let run = state.store().add_run(&NewRun {
         data: ready.data.as_ref().map(crate::data::catalog::Found::pinned),
         text,
