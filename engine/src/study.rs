@@ -349,11 +349,15 @@ impl Study {
         Some(print::listing(self.program.as_ref()?, &self.built.graph, &self.rules))
     }
 
-    /// Every tensor dimension of the model, in order of first appearance.
+    /// Every tensor dimension of the model, in order of first appearance; the one of the rows with
+    /// those of the whole batch, as the text has it.
     pub fn dims(&self) -> Vec<Dimension> {
         let mut seen = BTreeSet::new();
         let all = self.built.graph.nodes().iter().flat_map(|n| n.shape.dims());
-        all.filter(|d| seen.insert(Name::clone(&d.name))).cloned().collect()
+        let each = all.filter(|d| seen.insert(Name::clone(&d.name))).cloned();
+        let Some(micro) = &self.built.graph.micro else { return each.collect() };
+        let whole = |d: Dimension| if d.name == micro.dim { micro.whole } else { d.size };
+        each.map(|d| Dimension::new(Name::clone(&d.name), whole(d))).collect()
     }
 
     /// Every tensor worth showing: not the constants, nor the temporaries of the update.

@@ -103,3 +103,14 @@ fn batch_norm_by_micro_batch() {
     let warning = &study.diagnostics()[0];
     assert!(warning.message.contains("of one micro-batch"), "{}", warning.message);
 }
+
+/// The dimensions to be changed are those of the text, not of one micro-batch.
+#[test]
+fn dimensions_are_those_of_the_whole_batch() {
+    let study = study(
+        "dims batch:8 io:4\ninput x[batch io]\nparam w[io]\nloss = mean(x * w)\n\
+                       train micro_batches:4\n",
+    );
+    let dims: Vec<String> = study.dims().iter().map(|d| format!("{}:{}", d.name, d.size)).collect();
+    assert_eq!(dims[..2], ["batch:8", "io:4"]);
+}
