@@ -143,3 +143,17 @@ test('a collective says why and shows its tensors', async ({ page }) => {
   await first.click();
   await expect(studio.page.locator('.card.marked')).not.toHaveCount(0);
 });
+
+test('a study that does not fit its hardware is made to fit', async ({ page }) => {
+  const studio = await new Studio(page).open();
+  const text = 'hardware memory:1KiB # small\nmodel two_layer batch:8 io:4 hidden:8\ntrain rate:0.1\n';
+  await studio.text.fill(text);
+  const message = studio.messages.locator('.message.warning');
+  await expect(message).toContainText(/A processor holds 1\.\d kB at its peak, and hardware says 1 kB/);
+  await message.getByRole('button', { name: 'Look for what makes it fit' }).click();
+  await message.getByRole('list', { name: 'Mends' }).getByRole('button').first().click();
+  await expect(studio.text).toHaveValue(/mesh model:2[\s\S]*hardware memory:1KiB # small/);
+  await expect(studio.messages.locator('.message')).toHaveCount(0);
+  await page.keyboard.press('Control+z');
+  await expect(studio.text).toHaveValue(text);
+});

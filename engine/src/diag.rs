@@ -125,6 +125,11 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Whether it says that the study needs more than its hardware has.
+    pub fn is_misfit(&self) -> bool {
+        self.code == Code::Hardware && !self.is_error()
+    }
 }
 
 /// Line and column, both from 1; the column counts characters.

@@ -14,7 +14,7 @@ use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
 use crate::hardware::Hardware;
-use crate::hardware::fit::{Need, Planned, misfit};
+use crate::hardware::fit::{Misfit, Need, Planned};
 use crate::index::{MeshAxis, NodeId, Pnum, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
@@ -121,20 +121,36 @@ impl Study {
     /// Takes a text through all stages, and says what to do where it does not fit its hardware.
     pub fn new(text: &str) -> Self {
         let mut study = Self::tried(text);
-        if let Some(misfit) = study.hardware.as_ref().and_then(|h| study.misfit(h)) {
-            study.diagnostics.push(misfit);
+        let hints = study.hints_to_fit();
+        if let Some(misfit) = study.diagnostics.iter_mut().find(|d| d.is_misfit()) {
+            misfit.hints = hints;
+        }
+        study
+    }
+
+    /// Takes a text through all stages. That it does not fit its hardware is said, what to do about
+    /// it is not: that takes as long as many studies.
+    pub fn tried(text: &str) -> Self {
+        let (spec, diagnostics) = parse(text);
+        let mut study = Self::from_spec(text, spec, diagnostics);
+        if let Some(diagnostic) = study.misfit().as_ref().map(Misfit::diagnostic) {
+            study.diagnostics.push(diagnostic);
             study.diagnostics.sort_by_key(|d| d.span);
         }
         study
     }
 
-    /// Takes a text through all stages, whatever its hardware: for texts that are only tried.
-    pub fn tried(text: &str) -> Self {
-        let (spec, diagnostics) = parse(text);
-        Self::from_spec(text, spec, diagnostics)
+    /// The smallest changes that make it fit its hardware; none if it does.
+    pub fn hints_to_fit(&self) -> Vec<Hint> {
+        let need = |text: &str| {
+            let totals = Self::tried(text).totals()?;
+            let sent = totals.sent_bytes_per_processor;
+            Some(Need { peak: totals.peak_bytes_per_processor, sent })
+        };
+        self.misfit().map_or_else(Vec::new, |misfit| misfit.hints(&need))
     }
 
-    fn misfit(&self, hardware: &Hardware) -> Option<Diagnostic> {
+    fn misfit(&self) -> Option<Misfit<'_>> {
         let planned = Planned {
             text: &self.text,
             spec: &self.spec,
@@ -144,12 +160,7 @@ impl Study {
             program: self.program.as_ref()?,
             tally: self.tally.as_ref()?,
         };
-        let plan = |text: &str| {
-            let totals = Self::tried(text).totals()?;
-            let sent = totals.sent_bytes_per_processor;
-            Some(Need { peak: totals.peak_bytes_per_processor, sent })
-        };
-        misfit(planned, hardware, &plan)
+        Misfit::of(planned, self.hardware.as_ref()?)
     }
 
     fn from_spec(text: &str, spec: Spec, mut diagnostics: Vec<Diagnostic>) -> Self {

@@ -7,9 +7,9 @@
 
 use meshwork_engine::diag::{Diagnostic, Severity, place};
 
-const STATEMENTS: [&str; 11] = [
-    "mesh", "layout", "model", "dims", "input", "param", "block", "end", "train", "pipeline",
-    "hardware",
+const STATEMENTS: [&str; 12] = [
+    "mesh", "layout", "model", "dims", "input", "param", "state", "block", "end", "train",
+    "pipeline", "hardware",
 ];
 
 /// One line of the text.

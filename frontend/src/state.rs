@@ -139,7 +139,7 @@ impl Studio {
     pub fn new(text: String, view: View) -> Self {
         let document = RwSignal::new(Document::new(text));
         let text = Memo::new(move |_| document.with(|d| d.text().to_owned()));
-        let study = Memo::new(move |_| text.with(|t| Shared::new(Study::new(t))));
+        let study = Memo::new(move |_| text.with(|t| Shared::new(Study::tried(t))));
         let shown = Memo::new(move |before: Option<&Shown>| {
             let study = study.get();
             match before {

@@ -185,10 +185,6 @@ impl MeshImpl for Clock<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        Ok(())
-    }
-
     fn free(&mut self, _index: usize, value: ValueId) -> Result<(), Infallible> {
         let place = self.holding.free(value);
         let (time, bytes) = (self.now[place], self.holding.bytes()[place]);

@@ -108,14 +108,6 @@ impl MeshImpl for Reader<'_> {
         }
         Ok(())
     }
-
-    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn free(&mut self, _index: usize, _value: ValueId) -> Result<(), Infallible> {
-        Ok(())
-    }
 }
 
 /// Elements of a value's slice.

@@ -156,10 +156,6 @@ impl MeshImpl for Counter<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        Ok(())
-    }
-
     fn free(&mut self, _index: usize, value: ValueId) -> Result<(), Infallible> {
         self.holding.free(value);
         Ok(())

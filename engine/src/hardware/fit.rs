@@ -60,59 +60,85 @@ pub struct Need {
     pub sent: f64,
 }
 
-/// What is wrong if a processor holds more than the hardware has; `plan` takes a changed text
-/// through all stages.
-pub fn misfit(
-    study: Planned<'_>,
-    hardware: &Hardware,
-    plan: &dyn Fn(&str) -> Option<Need>,
-) -> Option<Diagnostic> {
-    let (cell, totals) = study.tally.cells.iter().enumerate().max_by_key(|(_, c)| c.peak)?;
-    if totals.peak <= hardware.memory_bytes {
-        return None;
+/// A study that needs more than its hardware has.
+#[derive(Debug)]
+pub struct Misfit<'a> {
+    study: Planned<'a>,
+    hardware: &'a Hardware,
+    /// The cell whose processors hold the most, and how much.
+    cell: usize,
+    peak: u64,
+    /// The layer that is too large by itself, if one is.
+    too_large: Option<Layer>,
+}
+
+impl<'a> Misfit<'a> {
+    /// That of a study; nothing if it fits.
+    pub fn of(study: Planned<'a>, hardware: &'a Hardware) -> Option<Self> {
+        let (cell, totals) = study.tally.cells.iter().enumerate().max_by_key(|(_, c)| c.peak)?;
+        let too_large = || heaviest_layer(study).filter(|l| l.kept > hardware.memory_bytes);
+        (totals.peak > hardware.memory_bytes).then(|| Self {
+            study,
+            hardware,
+            cell,
+            peak: totals.peak,
+            too_large: too_large(),
+        })
     }
-    let memory = hardware.memory_bytes;
-    let is_pipeline = study.tally.cells.len() > 1;
-    let place = if is_pipeline { format!(" of cell {cell}") } else { String::new() };
-    let heaviest = heaviest_layer(study);
-    let alone = heaviest.as_ref().filter(|layer| layer.kept > memory);
-    let of_layer = alone.map_or_else(String::new, |layer| {
-        format!(
-            "; parameters and optimizer state of the layer `{}` alone are {}, so that no cut between \
-             layers makes it fit",
-            layer.name,
-            shown(layer.kept)
-        )
-    });
-    let message = format!(
-        "A processor{place} holds {} at its peak, and {} {}{of_layer}",
-        shown(totals.peak),
-        hardware.has(),
-        shown(memory)
-    );
-    let left = Cell::new((BUDGET / study.graph.nodes().len().max(1)).clamp(6, 64));
-    let plan = |text: &str| {
-        left.set(left.get().checked_sub(1)?);
-        plan(text)
-    };
-    let search = Search { study, memory, peak: totals.peak, plan: &plan };
-    let mut mends = Vec::new();
-    if is_pipeline && alone.is_none() {
-        mends.extend(search.pipeline());
+
+    fn is_pipeline(&self) -> bool {
+        self.study.tally.cells.len() > 1
     }
-    mends.extend(search.splits(&heaviest_dims(study, cell, alone)));
-    mends.truncate(OFFERED);
-    let mut diagnostic = Diagnostic::warning(Code::Hardware, hardware.span, message);
-    if mends.is_empty() {
-        let advice = "Split more dimensions over more processors, or make the model smaller.";
-        return Some(diagnostic.hint(Hint::new(advice)));
+
+    /// What is wrong, without mends.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let place =
+            if self.is_pipeline() { format!(" of cell {}", self.cell) } else { String::new() };
+        let of_layer = self.too_large.as_ref().map_or_else(String::new, |layer| {
+            format!(
+                "; parameters and optimizer state of the layer `{}` alone are {}, so that no cut \
+                 between layers makes it fit",
+                layer.name,
+                shown(layer.kept)
+            )
+        });
+        let message = format!(
+            "A processor{place} holds {} at its peak, and {} {}{of_layer}",
+            shown(self.peak),
+            self.hardware.has(),
+            shown(self.hardware.memory_bytes)
+        );
+        Diagnostic::warning(Code::Hardware, self.hardware.span, message)
     }
-    for Mend { what, text, costs } in mends {
-        let Some(edit) = difference(study.text, &text) else { continue };
-        let then = format!("{what}: then a processor holds {}.", shown(costs.peak));
-        diagnostic = diagnostic.hint(Hint { text: then, edit: Some(edit) });
+
+    /// The smallest changes that make it fit; `plan` takes a changed text through all stages, many
+    /// times.
+    pub fn hints(&self, plan: &dyn Fn(&str) -> Option<Need>) -> Vec<Hint> {
+        let left = Cell::new((BUDGET / self.study.graph.nodes().len().max(1)).clamp(6, 64));
+        let plan = |text: &str| {
+            left.set(left.get().checked_sub(1)?);
+            plan(text)
+        };
+        let memory = self.hardware.memory_bytes;
+        let search = Search { study: self.study, memory, peak: self.peak, plan: &plan };
+        let mut mends = Vec::new();
+        if self.is_pipeline() && self.too_large.is_none() {
+            mends.extend(search.pipeline());
+        }
+        mends.extend(search.splits(&heaviest_dims(self.study, self.cell, self.too_large.as_ref())));
+        mends.truncate(OFFERED);
+        let hint = |Mend { what, text, costs }: Mend| {
+            let edit = difference(self.study.text, &text)?;
+            let then = format!("{what}: then a processor holds {}.", shown(costs.peak));
+            Some(Hint { text: then, edit: Some(edit) })
+        };
+        let hints: Vec<Hint> = mends.into_iter().filter_map(hint).collect();
+        if hints.is_empty() {
+            let advice = "Split more dimensions over more processors, or make the model smaller.";
+            return vec![Hint::new(advice)];
+        }
+        hints
     }
-    Some(diagnostic)
 }
 
 /// A layer and what it keeps from step to step.

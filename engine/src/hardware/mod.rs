@@ -136,6 +136,7 @@ fn shown(bytes: u64) -> String {
 mod tests {
     use super::{bytes, shown};
     use crate::spec::ast::OptValue;
+    use crate::study::Study;
 
     #[test]
     fn memory_with_units() {
@@ -153,5 +154,19 @@ mod tests {
     fn bytes_as_memory_is_sold() {
         let shown = [1, 999, 1_200, 50_000_000, 10_420_000_000, 141_000_000_000].map(shown);
         assert_eq!(shown, ["1 B", "999 B", "1.2 kB", "50 MB", "10.4 GB", "141 GB"]);
+    }
+
+    #[test]
+    fn texts_that_are_only_tried_search_for_nothing() {
+        let text = "hardware memory:1KiB\nmodel two_layer batch:8 io:4 hidden:8\ntrain rate:0.1\n";
+        let mends = |study: &Study| {
+            let misfit = study.diagnostics().iter().find(|d| d.is_misfit());
+            misfit.map(|d| d.hints.len())
+        };
+        let (tried, whole) = (Study::tried(text), Study::new(text));
+        assert_eq!(mends(&tried), Some(0));
+        assert_eq!(mends(&whole), Some(tried.hints_to_fit().len()));
+        assert!(tried.hints_to_fit().iter().all(|hint| hint.edit.is_some()));
+        assert_eq!(mends(&Study::new(&text.replace("1KiB", "1MB"))), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::op::Phase;
 use crate::index::ValueId;
 use std::ops::Range;
 
-/// Something that a Program can run on.
+/// Something that a Program can run on. What it does nothing at, it leaves out.
 pub trait MeshImpl {
     /// Why a run stops.
     type Error;
@@ -26,7 +26,10 @@ pub trait MeshImpl {
     fn leave(&mut self) {}
 
     /// Local work: every processor computes its slice of the output from its slices of the inputs.
-    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Self::Error>;
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Self::Error> {
+        let _: (usize, &Step) = (index, step);
+        Ok(())
+    }
 
     /// A change of layout within each group.
     fn collective(
@@ -34,13 +37,22 @@ pub trait MeshImpl {
         index: usize,
         step: &Step,
         collective: &Collective,
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), Self::Error> {
+        let _: (usize, &Step, &Collective) = (index, step, collective);
+        Ok(())
+    }
 
     /// The new value takes the place of the source.
-    fn assign(&mut self, index: usize, target: ValueId, new: ValueId) -> Result<(), Self::Error>;
+    fn assign(&mut self, index: usize, target: ValueId, new: ValueId) -> Result<(), Self::Error> {
+        let _: (usize, ValueId, ValueId) = (index, target, new);
+        Ok(())
+    }
 
     /// The value is not read any more.
-    fn free(&mut self, index: usize, value: ValueId) -> Result<(), Self::Error>;
+    fn free(&mut self, index: usize, value: ValueId) -> Result<(), Self::Error> {
+        let _: (usize, ValueId) = (index, value);
+        Ok(())
+    }
 }
 
 /// Runs the steps up to and with the phase `last`, in order.

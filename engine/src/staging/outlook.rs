@@ -81,10 +81,8 @@ impl Outlook {
     pub(crate) fn new(pipe: &Pipe, graph: &Graph, program: &Program) -> Option<Self> {
         let order = program.cells.as_ref()?.order().clone();
         let flops = Flops::of(program);
-        let layer = |i: usize| (graph.layers[i].clone(), flops.of_layer(graph, i));
-        let layers = (0..graph.layers.len()).map(layer).collect();
-        let stages = (0..order.extent().stages()).map(|s| flops.of_stage(Stage(s))).collect();
-        let costs = pipe.costs(stages);
+        let layers = graph.layers.iter().cloned().zip(flops.by_layer(graph)).collect();
+        let costs = pipe.costs(flops.by_stage(order.extent().stages()));
         let timeline = simulate(&order, &costs).ok()?;
         let held = over_time(program, &timeline);
         let mut outlook =

@@ -125,8 +125,7 @@ impl Pipe {
     /// Who does what when, if a floating point operation takes one unit of time.
     pub fn timeline(&self, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
-        let flops = Flops::of(program);
-        let stages = (0..cells.stages()).map(|stage| flops.of_stage(Stage(stage))).collect();
+        let stages = Flops::of(program).by_stage(cells.stages());
         simulate(cells.order(), &self.costs(stages)).ok()
     }
 }

@@ -50,7 +50,7 @@ pub fn Messages(studio: Studio) -> impl IntoView {
 }
 
 fn message(studio: Studio, line: u32, d: Diagnostic) -> impl IntoView {
-    let span = d.span;
+    let (span, is_misfit) = (d.span, d.is_misfit());
     let (class, symbol, word) = match d.severity {
         Severity::Error => ("message error", Icon::Error, "Error"),
         Severity::Warning => ("message warning", Icon::Warning, "Warning"),
@@ -69,6 +69,7 @@ fn message(studio: Studio, line: u32, d: Diagnostic) -> impl IntoView {
             </div>
             <p class="message-text">{code_words(&d.message)}</p>
             {hints(studio, d.hints)}
+            {is_misfit.then(|| fitting(studio))}
             <details class="why">
                 <summary>"Why?"</summary>
                 <p>{code_words(d.code.help())}</p>
@@ -98,6 +99,20 @@ fn hints(studio: Studio, hints: Vec<Hint>) -> impl IntoView {
     (!hints.is_empty()).then(|| {
         view! { <ul class="mends" aria-label="Mends">{hints.into_iter().map(each).collect_view()}</ul> }
     })
+}
+
+/// A button that looks for changes that make the study fit its hardware, and what it found. Many
+/// studies are planned for it, so nobody pays who does not ask.
+fn fitting(studio: Studio) -> impl IntoView {
+    let found = RwSignal::new(None::<Vec<Hint>>);
+    let look = move |_| found.set(Some(studio.study.with_untracked(|s| s.hints_to_fit())));
+    move || match found.get() {
+        Some(found) => hints(studio, found).into_any(),
+        None => view! {
+            <button class="quiet small" on:click=look>"Look for what makes it fit"</button>
+        }
+        .into_any(),
+    }
 }
 
 /// Selects what a span covers in the editor.

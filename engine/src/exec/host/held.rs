@@ -7,8 +7,6 @@
 
 use crate::exec::post::At;
 use crate::graph::op::Phase;
-use crate::index::ValueId;
-use crate::spmd::collective::Collective;
 use crate::spmd::program::{Entry, Program, Step, Work};
 use crate::spmd::run::{MeshImpl, run};
 use std::convert::Infallible;
@@ -56,23 +54,6 @@ impl MeshImpl for Reader<'_> {
             let rank = self.program.rank(self.program.values[output].stage);
             self.of[rank].push(Arrival { at, bytes, phase: step.phase });
         }
-        Ok(())
-    }
-
-    fn collective(
-        &mut self,
-        _index: usize,
-        _step: &Step,
-        _collective: &Collective,
-    ) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn assign(&mut self, _index: usize, _target: ValueId, _new: ValueId) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn free(&mut self, _index: usize, _value: ValueId) -> Result<(), Infallible> {
         Ok(())
     }
 }
