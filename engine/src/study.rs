@@ -153,10 +153,10 @@ impl Study {
     fn misfit(&self) -> Option<Misfit<'_>> {
         let planned = Planned {
             text: &self.text,
-            spec: &self.spec,
             mesh: &self.mesh,
             rules: &self.rules,
             graph: &self.built.graph,
+            pipe: self.pipe.as_ref(),
             program: self.program.as_ref()?,
             tally: self.tally.as_ref()?,
         };

@@ -13,13 +13,14 @@ use crate::cost::tally::Tally;
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::Graph;
 use crate::graph::op::Role;
-use crate::index::MeshAxis;
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
-use crate::spec::ast::{Opt, OptValue, Spec, Stmt};
+use crate::pipeline::order::Extent;
 use crate::spec::edit::{self, difference};
 use crate::spmd::cells::Cells;
 use crate::spmd::program::Program;
+use crate::staging::change::with_cells;
+use crate::staging::pipe::Pipe;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,14 +38,14 @@ const BUDGET: usize = 60_000;
 pub struct Planned<'a> {
     /// Its text.
     pub text: &'a str,
-    /// The text, parsed.
-    pub spec: &'a Spec,
     /// Its mesh.
     pub mesh: &'a Mesh,
     /// Its layout rules.
     pub rules: &'a LayoutRules,
     /// Its graph.
     pub graph: &'a Graph,
+    /// Its pipeline, if it is one.
+    pub pipe: Option<&'a Pipe>,
     /// Its Program.
     pub program: &'a Program,
     /// What the Program costs.
@@ -86,14 +87,13 @@ impl<'a> Misfit<'a> {
         })
     }
 
-    fn is_pipeline(&self) -> bool {
-        self.study.tally.cells.len() > 1
-    }
-
     /// What is wrong, without mends.
     pub fn diagnostic(&self) -> Diagnostic {
-        let place =
-            if self.is_pipeline() { format!(" of cell {}", self.cell) } else { String::new() };
+        let place = if self.study.pipe.is_some() {
+            format!(" of cell {}", self.cell)
+        } else {
+            String::new()
+        };
         let of_layer = self.too_large.as_ref().map_or_else(String::new, |layer| {
             format!(
                 "; parameters and optimizer state of the layer `{}` alone are {}, so that no cut \
@@ -122,8 +122,8 @@ impl<'a> Misfit<'a> {
         let memory = self.hardware.memory_bytes;
         let search = Search { study: self.study, memory, peak: self.peak, plan: &plan };
         let mut mends = Vec::new();
-        if self.is_pipeline() && self.too_large.is_none() {
-            mends.extend(search.pipeline());
+        if let (Some(pipe), None) = (self.study.pipe, &self.too_large) {
+            mends.extend(search.pipeline(pipe));
         }
         mends.extend(search.splits(&heaviest_dims(self.study, self.cell, self.too_large.as_ref())));
         mends.truncate(OFFERED);
@@ -220,23 +220,24 @@ impl Search<'_> {
     }
 
     /// Changes of the pipeline: less is held at a time, or each cell has fewer layers.
-    fn pipeline(&self) -> Vec<Mend> {
+    fn pipeline(&self, pipe: &Pipe) -> Vec<Mend> {
         let Planned { text, program, mesh, .. } = self.study;
         let Some(cells) = &program.cells else { return Vec::new() };
-        let extent = cells.order().extent();
+        let Extent { ranks, micro_batches, .. } = cells.order().extent();
         let mut mends = Vec::new();
-        if !remat_is_on(self.study.spec) {
+        if !pipe.remat_of_last() {
             let text = edit::set_option(text, "pipeline", "remat", "on");
             mends.extend(self.mend("Compute activations again (`remat:on`)", text));
         }
-        let many = [2, 4, 8].map(|factor| extent.micro_batches * factor);
+        let many = [2, 4, 8].map(|factor| micro_batches * factor);
         mends.extend(many.into_iter().find_map(|m| {
             let text = edit::set_option(text, "pipeline", "micro_batches", &m.to_string());
             self.mend(format!("Take {m} micro-batches"), text)
         }));
-        let wider = [2, 4, 8].map(|factor| mesh.size(cells.axis()) * factor);
+        let over = &mesh.dim(cells.axis()).name;
+        let wider = [2, 4, 8].map(|factor| u64::from(ranks) * factor);
         mends.extend(wider.into_iter().find_map(|size| {
-            let text = self.with_mesh(Some((cells.axis(), size)), None);
+            let text = with_cells(text, &dims(mesh), over, size);
             self.mend(format!("Take {size} cells"), text)
         }));
         mends
@@ -244,11 +245,11 @@ impl Search<'_> {
 
     /// Splits of tensor dimensions: over a mesh dimension that is there, else over a new one of the
     /// smallest size that makes it fit.
-    fn splits(&self, dims: &[Dim]) -> Vec<Mend> {
+    fn splits(&self, candidates: &[Dim]) -> Vec<Mend> {
         let Planned { text, mesh, program, .. } = self.study;
         let cells = program.cells.as_ref().map(Cells::axis);
-        let all: Vec<&str> = dims.iter().map(|d| &*d.name).collect();
-        let of_parameters = dims.iter().filter(|d| d.of_parameters);
+        let all: Vec<&str> = candidates.iter().map(|d| &*d.name).collect();
+        let of_parameters = candidates.iter().filter(|d| d.of_parameters);
         let of_parameters: Vec<&str> = of_parameters.map(|d| &*d.name).collect();
         let ways = if all == of_parameters { vec![all] } else { vec![all, of_parameters] };
         let each = |mesh_dim: &str, text: &str| {
@@ -266,7 +267,9 @@ impl Search<'_> {
         let mut size = least;
         while mends.is_empty() && size <= WIDEST {
             let name = unused_name(mesh);
-            let wider = self.with_mesh(None, Some((&name, size)));
+            let mut dims = dims(mesh);
+            dims.push((name.clone(), size));
+            let wider = edit::set_mesh(text, &dims);
             mends.extend(each(&name, &wider));
             size *= 2;
         }
@@ -298,32 +301,11 @@ impl Search<'_> {
             }
         }
     }
-
-    /// The text with a mesh dimension of another size, or with one more.
-    fn with_mesh(&self, resized: Option<(MeshAxis, u64)>, added: Option<(&str, u64)>) -> String {
-        let mesh = self.study.mesh;
-        let size = |axis| resized.filter(|r| r.0 == axis).map_or(mesh.size(axis), |r| r.1);
-        let stay = mesh.axes().map(|axis| (mesh.dim(axis).name.to_string(), size(axis)));
-        let added = added.map(|(name, size)| (name.to_owned(), size));
-        let dims: Vec<(String, u64)> = stay.chain(added).collect();
-        let text = edit::set_mesh(self.study.text, &dims);
-        let Some((_, size)) = resized else { return text };
-        // A statement that counts its cells counts them as before.
-        let counts = options(self.study.spec).any(|o| o.key.text == "cells");
-        if counts { edit::set_option(&text, "pipeline", "cells", &size.to_string()) } else { text }
-    }
 }
 
-/// The options of `pipeline`.
-fn options(spec: &Spec) -> impl Iterator<Item = &Opt> {
-    spec.items
-        .iter()
-        .flat_map(|item| if let Stmt::Pipeline(options) = &item.stmt { &options[..] } else { &[] })
-}
-
-fn remat_is_on(spec: &Spec) -> bool {
-    options(spec)
-        .any(|o| o.key.text == "remat" && matches!(&o.value, OptValue::Word(word) if word == "on"))
+/// The mesh dimensions as they are written.
+fn dims(mesh: &Mesh) -> Vec<(String, u64)> {
+    mesh.dims().iter().map(|d| (d.name.to_string(), d.size)).collect()
 }
 
 /// A name for a mesh dimension that carries a split.

@@ -60,8 +60,9 @@ impl Outlook {
             Some("It keeps two copies of the parameters; a study keeps one.".to_owned())
         } else if let Some(limit) = limit {
             let near: Vec<String> = limit.nearest.iter().map(u32::to_string).collect();
-            let near = if near.is_empty() { String::new() } else { near.join(" or ") };
-            Some(format!("{}; nearest: {near} {}.", capital(&limit.to_string()), limit.what.name()))
+            let nearest = || format!("; nearest: {} {}", near.join(" or "), limit.what.name());
+            let nearest = if near.is_empty() { String::new() } else { nearest() };
+            Some(format!("{}{nearest}.", capital(&limit.to_string())))
         } else if extent.stages() as usize > layers {
             let stages = extent.stages();
             Some(format!("The model’s {layers} layers cannot be cut into {stages} stages."))
