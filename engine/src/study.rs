@@ -226,7 +226,9 @@ impl Study {
     /// The Program of this study in which the values of these nodes are there after a step.
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let program = self.lowered.clone()?;
-        let keep = keep.iter().filter_map(|&id| program.of_node[id]).collect();
+        let kept = keep.iter().filter_map(|&id| program.of_node[id]);
+        let keep = kept.flat_map(|value| [Some(value), program.last_of.get(&value).copied()]);
+        let keep = keep.flatten().collect();
         Some(passed(program, &keep))
     }
 

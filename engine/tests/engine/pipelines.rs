@@ -55,6 +55,45 @@ fn every_number_of_cells_and_micro_batches() {
     }
 }
 
+/// Batch norms take the statistics of a micro-batch where the whole model does, and keep running
+/// means of the whole mini-batch, once, however often their activations are computed.
+#[test]
+fn batch_norms_within_cells() {
+    const MODEL: &str = "convnet batch:12 h:4 w:4 channels:(4 4 4) norm:batch";
+    let states = |session: &Session<Alone>| {
+        let names =
+            (1..=3).flat_map(|i| [format!("conv{i}.mean_seen"), format!("conv{i}.variance_seen")]);
+        names.map(|name| session.value(&name).unwrap().values).collect::<Vec<_>>()
+    };
+    let images = |study: &Study| {
+        let input = study.graph().find("x").unwrap();
+        vec![(input, (0..12 * 16).map(|i| f64::from(i % 7) * 0.25 - 0.5).collect())]
+    };
+    let micro = study(&format!("model {MODEL}\n{TRAIN} micro_batches:3"));
+    let mut whole = Session::asking(&micro, Alone).unwrap();
+    let losses = [whole.step().loss.unwrap(), whole.step().loss.unwrap()];
+    let kept = states(&whole);
+    let evaluated = whole.outputs(&images(&micro)).unwrap();
+    for mesh in ["mesh p:3", "mesh p:2 a:2\nlayout batch:a", "mesh a:2 p:2\nlayout h:a"] {
+        for pipeline in ["", "schedule:1f1b", "remat:on", "remat:except_last schedule:zb_h1"] {
+            let cut = piped(mesh, MODEL, &format!("micro_batches:3 {pipeline}"));
+            let mut session = Session::asking(&cut, Alone).unwrap();
+            for expected in losses {
+                let loss = session.step().loss.unwrap();
+                assert!((loss - expected).abs() < 1e-12, "{}\n{loss} {expected}", cut.text());
+            }
+            for (seen, expected) in states(&session).iter().zip(&kept) {
+                assert!(difference(seen, expected) < 1e-12, "{}\n{seen:?}", cut.text());
+            }
+            assert!(max_difference(&session, &whole) < 1e-9, "{}", cut.text());
+            // Evaluation normalises by the running means and leaves them.
+            let outputs = session.outputs(&images(&cut)).unwrap();
+            assert!(difference(&outputs, &evaluated) < 1e-9, "{}", cut.text());
+            assert!(difference(&states(&session).concat(), &kept.concat()) < 1e-12);
+        }
+    }
+}
+
 /// Whatever layout a cell has; a tied embedding is read at both ends.
 #[test]
 fn layouts_within_cells() {
