@@ -6,7 +6,7 @@
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::micro::MicroBatches;
-use crate::index::{IdVec, NodeId, TensorAxis};
+use crate::index::{IdVec, MeshAxis, NodeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
@@ -23,6 +23,8 @@ pub struct Places {
     pub rules: BTreeMap<Name, Span>,
     /// The size of each tensor dimension.
     pub dims: BTreeMap<String, Span>,
+    /// The mesh dimension that carries the cells of a pipeline: nothing can be split over it.
+    pub cells: Option<MeshAxis>,
 }
 
 /// Lays out every tensor and reports each broken rule once.
@@ -140,7 +142,8 @@ impl Problems<'_> {
             others(&problem.tensors[1..]),
         );
         let mut d = Diagnostic::error(Code::MeshDimensionTwice, span, message);
-        let free = self.mesh.dims().iter().find(|m| {
+        let axes = self.mesh.axes().filter(|axis| Some(*axis) != self.places.cells);
+        let free = axes.map(|axis| self.mesh.dim(axis)).find(|m| {
             self.rules.rules().iter().all(|r| !r.mesh_dims.contains(&m.name))
                 && second.size.is_multiple_of(m.size)
         });

@@ -56,8 +56,10 @@ impl Surroundings<'_> {
     pub fn lay(self, diagnostics: &mut Vec<Diagnostic>) -> Laid {
         let Self { spec, mesh, .. } = self;
         let pipe = Pipe::read(self, diagnostics);
+        let places = Places { cells: pipe.as_ref().map(Pipe::over), ..self.places.clone() };
+        let around = Surroundings { places: &places, ..self };
         let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
-        let (built, layouts) = self.build(cutting.as_ref(), diagnostics);
+        let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
         let mut laid = Laid { built, layouts, pipe, lowered: None };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return laid;
@@ -73,7 +75,7 @@ impl Surroundings<'_> {
                 Ok((stages, order)) => {
                     (cutting.stage_of_layer, cutting.remat) = (stages, pipe.remat());
                     cells = Some(order);
-                    (laid.built, laid.layouts) = self.build(Some(&cutting), &mut Vec::new());
+                    (laid.built, laid.layouts) = around.build(Some(&cutting), &mut Vec::new());
                 }
                 Err(problem) => {
                     diagnostics.push(problem);
@@ -88,7 +90,7 @@ impl Surroundings<'_> {
         }
         cutting = Cutting { is_last: true, remat: remat_of_last, ..cutting };
         let mut problems = Vec::new();
-        let (built, layouts) = self.build(Some(&cutting), &mut problems);
+        let (built, layouts) = around.build(Some(&cutting), &mut problems);
         let errors = problems.into_iter().filter(Diagnostic::is_error);
         let rows = micro.last();
         diagnostics.extend(errors.map(|d| Diagnostic {

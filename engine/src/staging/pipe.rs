@@ -49,6 +49,11 @@ impl Pipe {
         Cutting { is_pipeline: true, ..Cutting::new(self.batch.as_deref(), count, self.span) }
     }
 
+    /// The mesh dimension that carries its cells.
+    pub const fn over(&self) -> MeshAxis {
+        self.axis
+    }
+
     /// Its schedule.
     pub const fn schedule(&self) -> Schedule {
         self.schedule
