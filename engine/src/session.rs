@@ -17,6 +17,7 @@ use crate::graph::op::{Dtype, Op, Phase, Role};
 use crate::index::{NodeId, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::spmd::program::Program;
+use crate::staging::pipe::Pipe;
 use crate::study::Study;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -171,6 +172,16 @@ impl<P: Pool> Session<P> {
     /// pipeline.
     pub fn timeline(&self) -> Option<&Timeline> {
         with_host!(&self.engine, host => host.timeline())
+    }
+
+    /// Seconds that a micro-batch took in each layer in the last training step, forward and
+    /// backward, for the option `costs` of `pipeline`; nothing without a clock or a pipeline.
+    pub fn layer_costs(&self) -> Option<Vec<f64>> {
+        self.timeline()?;
+        let graph = self.study.graph();
+        Some(with_host!(&self.engine, host => {
+            Pipe::layer_costs(graph, host.program(), &host.worked())
+        }))
     }
 
     /// Why no further step can be taken, if a cell of the pipeline has died or hangs. From then on

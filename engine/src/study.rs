@@ -345,13 +345,6 @@ impl Study {
         simulate(order, &Costs { stages, hop, overlap, when: When::Early }).ok()
     }
 
-    /// Seconds that a micro-batch takes in each layer, forward and backward, for the option `costs`
-    /// of `pipeline`. What is measured is a stage; its layers share that by their operations.
-    pub fn layer_costs(&self, measured: &Timeline) -> Option<Vec<f64>> {
-        let program = self.program.as_ref()?;
-        Some(Pipe::layer_costs(&self.built.graph, program, &measured_costs(measured)))
-    }
-
     /// The costs as formulas (the paper's Table 1).
     pub fn formulas(&self) -> Option<Formulas> {
         Some(Formulas::of(self.program.as_ref()?))

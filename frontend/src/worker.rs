@@ -201,13 +201,16 @@ impl Run {
             counted: Traffic { messages: counted.messages, bytes: counted.bytes },
             predicted: Traffic { messages: predicted.messages, bytes: predicted.bytes },
             max_difference: Some(max_difference(&self.mesh, &self.one).max(self.loss_difference)),
-            timeline: self.mesh.timeline().map(timeline),
+            timeline: self
+                .mesh
+                .timeline()
+                .map(|t| timeline(t, self.mesh.layer_costs().unwrap_or_default())),
         }
     }
 }
 
-/// Who did what when in the last step. The cells share the worker's one thread, so they take turns.
-fn timeline(measured: &timeline::Timeline) -> Timeline {
+/// Who did what when in the last step, and what each layer took. The cells share the worker's one thread, so they take turns.
+fn timeline(measured: &timeline::Timeline, layers: Vec<f64>) -> Timeline {
     let interval = |i: &timeline::Interval| {
         let timeline::Interval { start, end, .. } = *i;
         i.slot.tasks().map(move |task| Interval { task: task.to_string(), start, end })
@@ -218,6 +221,7 @@ fn timeline(measured: &timeline::Timeline) -> Timeline {
         bubble_of_makespan: measured.bubble_of_makespan(),
         bubble_of_ideal: measured.bubble_of_ideal(),
         lanes: measured.lanes().iter().map(|l| l.iter().flat_map(interval).collect()).collect(),
+        layers,
     }
 }
 

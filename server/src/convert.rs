@@ -160,8 +160,8 @@ pub fn traffic(t: host::Traffic) -> Traffic {
     Traffic { messages: t.messages, bytes: t.bytes }
 }
 
-/// Who did what when, in seconds.
-pub fn timeline(t: &timeline::Timeline) -> Timeline {
+/// Who did what when, and how long each layer took, in seconds.
+pub fn timeline(t: &timeline::Timeline, layers: Vec<f64>) -> Timeline {
     let interval = |i: &timeline::Interval| {
         let timeline::Interval { start, end, .. } = *i;
         i.slot.tasks().map(move |task| Interval { task: task.to_string(), start, end })
@@ -172,6 +172,7 @@ pub fn timeline(t: &timeline::Timeline) -> Timeline {
         bubble_of_makespan: t.bubble_of_makespan(),
         bubble_of_ideal: t.bubble_of_ideal(),
         lanes: t.lanes().iter().map(|lane| lane.iter().flat_map(interval).collect()).collect(),
+        layers,
     }
 }
 

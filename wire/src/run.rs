@@ -160,6 +160,10 @@ pub struct Timeline {
     pub bubble_of_ideal: f64,
     /// What each cell did, in order.
     pub lanes: Vec<Vec<Interval>>,
+    /// How long a micro-batch took in each layer, forward and backward; in the order of the layers,
+    /// as the option `costs` of `pipeline` takes them.
+    #[serde(default)]
+    pub layers: Vec<f64>,
 }
 
 /// A stretch of time in which a cell works.

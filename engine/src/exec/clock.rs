@@ -5,6 +5,8 @@
 //! entry of the order    [ work ]  waits for `h`  [ work      ]
 //! on the timeline                     [ work                 ]     waiting is no work
 //! ```
+//!
+//! Beside the entries, the work is summed up by step of the Program, for what each layer takes.
 
 use crate::index::{IdVec, Rank};
 use crate::spmd::bodies::tasks;
@@ -58,13 +60,17 @@ pub struct Stopwatch {
     entry: usize,
     waited: f64,
     marks: Vec<Mark>,
+    /// The step of the Program that is done, and since when.
+    doing: Option<(usize, f64)>,
+    worked: Vec<f64>,
 }
 
 impl Stopwatch {
-    /// A stopwatch for a step that began at `zero`.
-    pub fn new(clock: Clock, zero: f64) -> Self {
+    /// A stopwatch for a training step that began at `zero`, of a Program of so many steps.
+    pub fn new(clock: Clock, zero: f64, steps: usize) -> Self {
         let last = clock.now() - zero;
-        Self { clock, zero, last, entry: 0, waited: 0.0, marks: Vec::new() }
+        let (marks, worked) = (Vec::new(), vec![0.0; steps]);
+        Self { clock, zero, last, entry: 0, waited: 0.0, marks, doing: None, worked }
     }
 
     /// An entry begins.
@@ -72,9 +78,23 @@ impl Stopwatch {
         (self.entry, self.waited) = (entry, 0.0);
     }
 
+    /// A step of it begins.
+    pub fn come(&mut self, step: usize) {
+        let now = self.clock.now() - self.zero;
+        self.done(now);
+        self.doing = Some((step, now));
+    }
+
+    fn done(&mut self, now: f64) {
+        if let Some((step, since)) = self.doing.take() {
+            self.worked[step] += now - since;
+        }
+    }
+
     /// It is over.
     pub fn leave(&mut self) {
         let (start, end) = (self.last, self.clock.now() - self.zero);
+        self.done(end);
         self.marks.push(Mark { entry: self.entry, start, end, waited: self.waited });
         self.last = end;
     }
@@ -83,13 +103,23 @@ impl Stopwatch {
     pub fn wait<R>(&mut self, wait: impl FnOnce() -> R) -> R {
         let start = self.clock.now();
         let result = wait();
-        self.waited += self.clock.now() - start;
+        let waited = self.clock.now() - start;
+        self.waited += waited;
+        if let Some((_, since)) = &mut self.doing {
+            *since += waited;
+        }
         result
     }
 
     /// What was measured, in order.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
+    }
+
+    /// Seconds that each step of the Program took, all its entries together; steps that are done
+    /// with others in one sweep count with the first of them.
+    pub fn worked(&self) -> &[f64] {
+        &self.worked
     }
 }
 

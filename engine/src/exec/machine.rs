@@ -97,6 +97,16 @@ impl<T: Number, P: Pool> Machine<T, P> {
         self.timeline.as_ref()
     }
 
+    /// Seconds of work for each step of the Program in the last training step, all hosts together;
+    /// zeros without a clock.
+    pub fn worked(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.program().steps.len()];
+        for host in self.home() {
+            sums.iter_mut().zip(host.worked()).for_each(|(sum, seconds)| *sum += seconds);
+        }
+        sums
+    }
+
     fn home(&self) -> impl Iterator<Item = &Host<T, P>> {
         self.hosts.iter().flatten().map(|host| &**host)
     }

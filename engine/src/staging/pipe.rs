@@ -20,7 +20,7 @@ use crate::pipeline::recompute::{Remat, recompute};
 use crate::pipeline::schedule::Schedule;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
-use crate::spmd::program::Program;
+use crate::spmd::program::{BodyKind, Program};
 use crate::timeline::Timeline;
 
 /// What a `pipeline` statement says.
@@ -157,26 +157,18 @@ impl Pipe {
         Some(View { title, unit, pnums, lanes: Lanes::Cells, ..View::default() })
     }
 
-    /// What a micro-batch costs in each layer, where each stage costs so much: layers share that by
-    /// their operations, evenly where they have none.
-    pub fn layer_costs(
-        graph: &Graph,
-        program: &Program,
-        stages: &IdVec<Stage, StageCosts>,
-    ) -> Vec<f64> {
-        let flops = Flops::of(program).by_layer(graph);
-        let stage = |layer: usize| graph.stage_of_layer.get(layer).copied().unwrap_or(Stage(0));
-        let of_stage = |wanted: Stage| {
-            let layers = (0..flops.len()).filter(move |&layer| stage(layer) == wanted);
-            layers.fold((0.0, 0.0), |(sum, count), layer| (sum + flops[layer], count + 1.0))
-        };
-        let cost = |layer: usize| {
-            let (sum, count) = of_stage(stage(layer));
-            let share = if sum > 0.0 { flops[layer] / sum } else { 1.0 / count };
-            let whole = |s: &StageCosts| s.forward + s.recompute + s.backward;
-            share * stages.get(stage(layer)).map_or(0.0, whole)
-        };
-        (0..flops.len()).map(cost).collect()
+    /// What a micro-batch takes in each layer, forward and backward, where the steps of a Program
+    /// took so much in all; what is computed again does not count.
+    pub fn layer_costs(graph: &Graph, program: &Program, worked: &[f64]) -> Vec<f64> {
+        let mut costs = vec![0.0; graph.layers.len()];
+        for (step, seconds) in program.steps.iter().zip(worked) {
+            let kind = program.bodies[step.body].kind;
+            if kind.varies() && kind != BodyKind::Recompute {
+                let layer = graph.node(step.node).layer as usize;
+                costs[layer] += seconds / program.micro_batches() as f64;
+            }
+        }
+        costs
     }
 }
 

@@ -56,11 +56,26 @@ fn same_on_any_threads(study: &Study) {
     let mut alone = on(study, Alone);
     let expected = bits(&mut alone);
     lawful(study, alone.timeline().unwrap());
+    of_layers(&alone);
     for threads in [2, 3, 5] {
         let mut cells = on(study, Threads::new(threads).unwrap());
         assert!(bits(&mut cells) == expected, "{threads} threads\n{}", study.text());
         lawful(study, cells.timeline().unwrap());
+        of_layers(&cells);
     }
+}
+
+/// The layers take time, and all together no more than the cells work.
+fn of_layers<P: Pool>(session: &Session<P>) {
+    let timeline = session.timeline().unwrap();
+    let micro_batches = session.study().program().unwrap().micro_batches() as f64;
+    let costs = session.layer_costs().unwrap();
+    let text = session.study().text();
+    assert_eq!(costs.len(), session.study().graph().layers.len(), "{text}");
+    assert!(costs.iter().all(|&cost| cost >= 0.0), "{text}\n{costs:?}");
+    let worked: f64 = timeline.lanes().ids().map(|rank| timeline.busy(rank)).sum();
+    let of_all = costs.iter().sum::<f64>() * micro_batches;
+    assert!(of_all > 0.0 && of_all <= worked, "{text}\n{costs:?} {worked}");
 }
 
 /// Every task is on the lane of its rank once, in the order of the schedule; lanes do not overlap;

@@ -21,16 +21,20 @@ use meshwork_engine::timeline::{Kind, Timeline};
 use std::io::{self, Write};
 
 /// Says all that is known of a measured timeline.
-pub(super) fn write(out: &mut impl Write, study: &Study, measured: &Timeline) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut impl Write,
+    study: &Study,
+    measured: &Timeline,
+    layers: &[f64],
+) -> io::Result<()> {
     writeln!(out, "cells in the last step")?;
     comparison(study, measured).write(out)?;
     writeln!(out, "seconds of each cell")?;
     cells(measured).write(out)?;
     writeln!(out, "seconds of each stage, for a micro-batch")?;
     stages(study, measured, &costs(measured)).write(out)?;
-    let layers = study.layer_costs(measured).unwrap_or_default();
-    let layers: Vec<String> = layers.into_iter().map(milliseconds).collect();
-    writeln!(out, "milliseconds of layers, those of a stage shared by their operations:")?;
+    let layers: Vec<String> = layers.iter().copied().map(milliseconds).collect();
+    writeln!(out, "milliseconds of each layer, for a micro-batch, forward and backward:")?;
     writeln!(out, "  costs:({})", layers.join(" "))
 }
 

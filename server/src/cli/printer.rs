@@ -46,12 +46,12 @@ impl Listener for Printer {
         self.went(written)
     }
 
-    fn measured(&mut self, study: &Study, timeline: &Timeline) -> ControlFlow<()> {
+    fn measured(&mut self, study: &Study, timeline: &Timeline, layers: &[f64]) -> ControlFlow<()> {
         self.timeline = Some(timeline.clone());
         if self.json {
             return ControlFlow::Continue(());
         }
-        let written = cells::write(&mut self.cells, study, timeline);
+        let written = cells::write(&mut self.cells, study, timeline, layers);
         self.went(written)
     }
 

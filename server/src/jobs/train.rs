@@ -60,9 +60,14 @@ pub trait Listener {
         ControlFlow::Continue(())
     }
 
-    /// What the cells of a pipeline did in the last step, in seconds; said just before the run is
-    /// done.
-    fn measured(&mut self, _study: &Study, _timeline: &Timeline) -> ControlFlow<()> {
+    /// What the cells of a pipeline did in the last step, and what each layer took in it, in
+    /// seconds; said just before the run is done.
+    fn measured(
+        &mut self,
+        _study: &Study,
+        _timeline: &Timeline,
+        _layers: &[f64],
+    ) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -191,8 +196,8 @@ impl<P: Pool> Run<'_, P> {
                 Err(d) => return listener.say(Event::Failed { message: d.message }),
             })?;
         }
-        if let Some(timeline) = self.session.timeline() {
-            listener.measured(self.job.study, timeline)?;
+        if let Some((timeline, layers)) = self.measured() {
+            listener.measured(self.job.study, timeline, &layers)?;
         }
         listener.say(self.done(last_loss))
     }
@@ -235,6 +240,11 @@ impl<P: Pool> Run<'_, P> {
         }
     }
 
+    /// What was measured of the last step, if it is one of a pipeline.
+    fn measured(&self) -> Option<(&Timeline, Vec<f64>)> {
+        self.session.timeline().zip(self.session.layer_costs())
+    }
+
     fn done(&self, loss: Option<f64>) -> Event {
         let seconds = self.busy.as_secs_f64().max(1e-9);
         let in_parameters = self.proof.as_ref().map(|p| max_difference(&self.session, p));
@@ -247,7 +257,7 @@ impl<P: Pool> Run<'_, P> {
                 let is_number = !d.is_nan() && !self.difference.is_nan();
                 if is_number { d.max(self.difference) } else { f64::NAN }
             }),
-            timeline: self.session.timeline().map(convert::timeline),
+            timeline: self.measured().map(|(t, layers)| convert::timeline(t, layers)),
         }
     }
 }

@@ -140,6 +140,11 @@ impl<T: Number, P: Pool> Host<T, P> {
         self.stopwatch.as_ref().map_or(&[], Stopwatch::marks)
     }
 
+    /// Seconds that it worked for each step of the Program in that errand.
+    pub fn worked(&self) -> &[f64] {
+        self.stopwatch.as_ref().map_or(&[], Stopwatch::worked)
+    }
+
     /// The instance of a value that is meant now.
     fn instance(&self, value: ValueId) -> usize {
         self.program.instance(value, self.moment.micro)
@@ -186,7 +191,8 @@ impl<T: Number, P: Pool> Host<T, P> {
         let Errand { last, trains, clock } = errand;
         let before = (self.counted, self.moment);
         if trains {
-            self.stopwatch = clock.map(|(clock, zero)| Stopwatch::new(clock, zero));
+            let steps = self.program.steps.len();
+            self.stopwatch = clock.map(|(clock, zero)| Stopwatch::new(clock, zero, steps));
         }
         let stopwatch = if trains { None } else { self.stopwatch.take() };
         self.common.post.begin(self.number);
@@ -302,6 +308,9 @@ impl<T: Number, P: Pool> Host<T, P> {
     /// A step begins.
     fn come(&mut self, index: usize) {
         self.at.step = index as u32;
+        if let Some(stopwatch) = &mut self.stopwatch {
+            stopwatch.come(index);
+        }
         self.common.post.come(self.number, self.at);
     }
 

@@ -213,6 +213,7 @@ mod tests {
             bubble_of_makespan: 0.0,
             bubble_of_ideal: 0.0,
             lanes: vec![lane],
+            layers: Vec::new(),
         };
         let lane =
             vec![interval("0F0", 0.0, 0.5), interval("0F1", 0.5, 1.0), interval("0B0", 0.5, 1.0)];
