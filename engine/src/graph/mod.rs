@@ -72,6 +72,9 @@ pub struct Graph {
     pub stage_of_layer: Vec<Stage>,
     /// Places in node order of the blocks whose results are let go and computed again.
     pub remat_blocks: Vec<Range<usize>>,
+    /// Those blocks are the stages of a pipeline, whose schedule says when they are computed again;
+    /// else it is part of the backward pass.
+    pub remats_stages: bool,
 }
 
 /// What a node under construction belongs to; see [`Graph::add`].

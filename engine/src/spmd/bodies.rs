@@ -69,7 +69,7 @@ impl Bodies {
             if self.of[id].kind != BodyKind::Backward {
                 continue;
             }
-            if node.role == Role::Activation {
+            if graph.remats_stages && node.role == Role::Activation {
                 self.of[id].kind = BodyKind::Recompute;
                 continue;
             }

@@ -54,7 +54,13 @@ fn model(random: &mut Random, layers: usize) -> String {
                 }
             }
         };
-        _ = writeln!(text, "{name} = {layer}");
+        // what a marked block computes is computed again, whatever the pipeline does
+        if then == width && random.chance(0.25) {
+            let alias = format!("{name} = {last}\nblock again{i} remat:on");
+            _ = writeln!(text, "{alias}\n{name} = {layer}\nend");
+        } else {
+            _ = writeln!(text, "{name} = {layer}");
+        }
         before.push((last, width));
         (last, width) = (name, then);
     }

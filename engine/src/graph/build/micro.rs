@@ -108,6 +108,7 @@ impl Builder<'_> {
             }
         }
         graph.remat_blocks = blocks.into_values().collect();
+        graph.remats_stages = true;
     }
 
     /// Gives loss and states for all micro-batches together; the loss of one, and whether it counts
