@@ -372,7 +372,7 @@ impl Study {
         let first_values = self.first_values();
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
-            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => n.is_named,
+            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One => n.is_named,
             Op::Assign => false,
             Op::Index
             | Op::Elementwise(_)

@@ -3,7 +3,11 @@
 //! For every node from the loss back, the gradient of the loss by its result is known (the sum of
 //! what its users contribute, named `grad/NAME`); `contribution` turns it into the gradient by
 //! one input. With y = einsum(h, v): grad/h = einsum(grad/y, v), grad/v = einsum(h, grad/y).
-//! What does not vary from micro-batch to micro-batch has its gradient accumulated over them.
+//! What does not vary from micro-batch to micro-batch has its gradient accumulated over them. Where
+//! the loss is made of an accumulated tensor, each micro-batch's backward pass begins with what the
+//! loss changes by for a change of that: 0.1 in 0.1 · sum. If that depends on accumulated tensors
+//! itself, as in sum / count, it is known only when all micro-batches are through: then they begin
+//! with 1, and what is accumulated is multiplied by it.
 
 use super::micro::Varying;
 use super::op::{Element, Op, Phase, Reduction, Role, Running};
@@ -11,34 +15,40 @@ use super::remat::Remat;
 use super::{Context, Graph};
 use crate::index::{Idx as _, NodeId, Stage};
 use crate::layout::dims::{Name, Shape};
+use std::collections::BTreeSet;
 
-/// Appends the gradients of `loss` by all parameters; fills `graph.gradients` in node order. With
-/// micro-batches `loss` is that of one, which counts by its share of the rows if it `is_mean`.
-pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
+/// Appends the gradients of `loss`, of all micro-batches, by all parameters; fills
+/// `graph.gradients` in node order. Refuses a loss in which several tensors that are accumulated
+/// over the micro-batches are tangled, and returns what they are sums of.
+pub fn differentiate(graph: &mut Graph, loss: NodeId) -> Result<(), Vec<NodeId>> {
     let count = loss.index() + 1;
     let needs = depends_on_parameters(graph, count);
     if !needs[loss.index()] {
-        return;
+        return Ok(());
     }
     let mut remat = Remat::new(graph, count);
-    let mut parts: Vec<Vec<NodeId>> = vec![Vec::new(); count];
+    let mut parts: Vec<Vec<Part>> = vec![Vec::new(); count];
     let cx = context(graph, loss);
     graph.layer = graph.node(loss).layer;
-    let weight = match graph.micro {
-        Some(_) if is_mean => graph.add(&cx, Op::Share, Vec::new(), Shape::scalar()),
-        _ => graph.constant(&cx, 1.0),
-    };
-    parts[loss.index()].push(weight);
-    let mut varying = Varying::default();
+    let one = graph.constant(&cx, 1.0);
+    parts[loss.index()].push(Part { gradient: one, is_of_micro_batch: false });
+    let mut sums = Sums::default();
     for i in (0..count).rev() {
         let id = NodeId::new(i);
         if parts[i].is_empty() || !needs[i] {
             continue;
         }
         graph.layer = graph.node(id).layer;
-        let gradient = total(graph, id, &parts[i], &mut varying);
+        let gradient = sums.total(graph, id, &parts[i]);
         if id != loss {
             name_gradient(graph, id, gradient);
+        }
+        let is_of_micro_batch = sums.varying.of(graph, id);
+        if graph.node(id).op == Op::Accumulate {
+            let input = graph.node(id).inputs[0];
+            let gradient = sums.begin(graph, input, gradient);
+            parts[input.index()].push(Part { gradient, is_of_micro_batch: true });
+            continue;
         }
         // What is read of the forward pass may be a copy, computed again.
         let inputs = graph.node(id).inputs.clone();
@@ -48,8 +58,8 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
             if needs[input.index()] {
                 let cx = context(graph, input);
                 let place = Place { inputs: &read, id: result, k, dy: gradient };
-                if let Some(part) = contribution(graph, &cx, &place) {
-                    parts[input.index()].push(part);
+                if let Some(gradient) = contribution(graph, &cx, &place) {
+                    parts[input.index()].push(Part { gradient, is_of_micro_batch });
                 }
             }
         }
@@ -59,6 +69,25 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId, is_mean: bool) {
         .filter_map(|p| Some((p, graph.find(&format!("grad/{}", graph.node(p).name))?)))
         .collect();
     remat.finish(graph);
+    if sums.factor.is_some() && sums.begun.len() > 1 { Err(sums.begun) } else { Ok(()) }
+}
+
+/// What one user contributes to the gradient by a node.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    gradient: NodeId,
+    /// Whether each micro-batch contributes its own: the user is computed for each.
+    is_of_micro_batch: bool,
+}
+
+/// How contributions add up, over users and micro-batches.
+#[derive(Default)]
+struct Sums {
+    varying: Varying,
+    /// What the backward passes of micro-batches begin at.
+    begun: Vec<NodeId>,
+    /// What all that they accumulate is multiplied by.
+    factor: Option<NodeId>,
 }
 
 fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {
@@ -102,38 +131,71 @@ fn context(graph: &Graph, of: NodeId) -> Context {
     }
 }
 
-/// The sum of what a node's users contribute: first of those of one stage there, and over the
-/// micro-batches if the node itself does not vary, so that only sums go to its own stage.
-fn total(graph: &mut Graph, id: NodeId, parts: &[NodeId], varying: &mut Varying) -> NodeId {
-    let cx = context(graph, id);
-    let mut groups: Vec<(Stage, bool, Vec<NodeId>)> = Vec::new();
-    for &part in parts {
-        let key = (graph.stage(part), varying.of(graph, part));
-        match groups.iter_mut().find(|g| (g.0, g.1) == key) {
-            Some(group) => group.2.push(part),
-            None => groups.push((key.0, key.1, vec![part])),
+impl Sums {
+    /// The sum of what a node's users contribute: first of those of one stage there, and over the
+    /// micro-batches if the node itself does not vary, so that only sums go to its own stage.
+    fn total(&mut self, graph: &mut Graph, id: NodeId, parts: &[Part]) -> NodeId {
+        let cx = context(graph, id);
+        let mut groups: Vec<(Stage, bool, Vec<NodeId>)> = Vec::new();
+        for part in parts {
+            let key = (graph.stage(part.gradient), part.is_of_micro_batch);
+            match groups.iter_mut().find(|g| (g.0, g.1) == key) {
+                Some(group) => group.2.push(part.gradient),
+                None => groups.push((key.0, key.1, vec![part.gradient])),
+            }
+        }
+        let own = graph.layer;
+        let mut sums = Vec::new();
+        for (_, is_of_micro_batch, parts) in groups {
+            graph.layer = graph.node(parts[0]).layer;
+            let mut sum = parts[0];
+            for &part in &parts[1..] {
+                sum = graph.elementwise(&cx, Element::Add, &[sum, part]);
+            }
+            if is_of_micro_batch && !self.varying.of(graph, id) {
+                let shape = graph.shape(sum).clone();
+                sum = graph.add(&cx, Op::Accumulate, vec![sum], shape);
+                if let Some(factor) = self.factor {
+                    sum = graph.elementwise(&cx, Element::Mul, &[sum, factor]);
+                }
+            }
+            sums.push(sum);
+        }
+        graph.layer = own;
+        let mut total = sums[0];
+        for &sum in &sums[1..] {
+            total = graph.elementwise(&cx, Element::Add, &[total, sum]);
+        }
+        total
+    }
+
+    /// What the backward pass of a micro-batch begins with at a tensor that is accumulated: its own
+    /// copy of the gradient by the sum, or 1 where that is not known yet.
+    fn begin(&mut self, graph: &mut Graph, part: NodeId, gradient: NodeId) -> NodeId {
+        let cx = context(graph, part);
+        self.begun.push(part);
+        let one = graph.add(&cx, Op::One, Vec::new(), Shape::scalar());
+        if follows_accumulated(graph, gradient) {
+            self.factor = Some(gradient);
+            one
+        } else if graph.node(gradient).op == Op::Constant(1.0) {
+            one
+        } else {
+            graph.elementwise(&cx, Element::Mul, &[gradient, one])
         }
     }
-    let own = graph.layer;
-    let mut sums = Vec::new();
-    for (_, varies, parts) in groups {
-        graph.layer = graph.node(parts[0]).layer;
-        let mut sum = parts[0];
-        for &part in &parts[1..] {
-            sum = graph.elementwise(&cx, Element::Add, &[sum, part]);
+}
+
+/// Whether a node can be computed only when all micro-batches are through.
+fn follows_accumulated(graph: &Graph, id: NodeId) -> bool {
+    let (mut open, mut seen) = (vec![id], BTreeSet::from([id]));
+    while let Some(at) = open.pop() {
+        if graph.node(at).op == Op::Accumulate {
+            return true;
         }
-        if varies && !varying.of(graph, id) {
-            let shape = graph.shape(sum).clone();
-            sum = graph.add(&cx, Op::Accumulate, vec![sum], shape);
-        }
-        sums.push(sum);
+        open.extend(graph.node(at).inputs.iter().copied().filter(|&input| seen.insert(input)));
     }
-    graph.layer = own;
-    let mut total = sums[0];
-    for &sum in &sums[1..] {
-        total = graph.elementwise(&cx, Element::Add, &[total, sum]);
-    }
-    total
+    false
 }
 
 /// Calls the gradient `grad/NAME`. Where it is another tensor's gradient passed on unchanged, that
@@ -206,6 +268,7 @@ fn contribution(graph: &mut Graph, cx: &Context, place: &Place<'_>) -> Option<No
         | Op::StepNumber
         | Op::Training
         | Op::Share
+        | Op::One
         | Op::Accumulate
         | Op::Index
         | Op::StopGradient
@@ -233,7 +296,8 @@ fn elementwise(
             if narrower && !matches!(graph.node(other).op, Op::Constant(_)) {
                 return Some(einsum_to(graph, cx, [dy, other], &target));
             }
-            graph.elementwise(cx, E::Mul, &[dy, other])
+            let is_share_of_one = graph.node(dy).op == Op::One && graph.node(other).op == Op::Share;
+            if is_share_of_one { other } else { graph.elementwise(cx, E::Mul, &[dy, other]) }
         }
         E::Div => {
             let y = inputs[1];

@@ -2,19 +2,19 @@
 //!
 //! The graph is that of one micro-batch. What differs from one to the next *varies*; the rest, the
 //! parameters first of all, is there once. An `Accumulate` leads from the one to the other: it sums
-//! over the micro-batches. So a parameter's gradient is accumulated, and so is the loss, each
-//! micro-batch's with its share of the rows as its weight:
+//! over the micro-batches. So a parameter's gradient is accumulated, and so are the sums over the
+//! batch that a loss is made of, and its means, each micro-batch's with its share of the rows as
+//! its weight:
 //!
 //! ```text
-//!   x, target ──▶ loss/micro ──▶ · share ──▶ Accumulate ──▶ loss
-//!                     │ backward, from share
-//!                     ▼
-//!                 grad/w/micro ────────────▶ Accumulate ──▶ grad/w ──▶ update of w, once
+//!   x, target ──▶ mean ──▶ · share ──▶ Accumulate ──▶ + 0.1 · sum(w²) ──▶ loss
+//!                   │ backward, from share                 │
+//!                   ▼                                      │ once
+//!               grad/w/micro ────────▶ Accumulate ──▶ + ◀──┘ ──▶ grad/w ──▶ update of w
 //! ```
 //!
-//! With the loss a mean (or a sum) over the batch this is the gradient of the whole mini-batch. What
-//! combines rows in another way, such as batch norm, does so within each micro-batch (Huang et al.,
-//! "GPipe", 2018, section 2).
+//! This is the loss, and the gradient, of the whole mini-batch. What combines rows in another way,
+//! such as batch norm, does so within each micro-batch (Huang et al., "GPipe", 2018, section 2).
 
 use super::op::{Element, Op, Reduction};
 use super::{Context, Graph};
@@ -88,28 +88,26 @@ impl Varying {
             return node.shape.has(&micro.dim);
         }
         let of_inputs = || node.inputs.iter().any(|i| self.known[i.index()]);
-        node.op == Op::Share || (node.op != Op::Accumulate && of_inputs())
+        matches!(node.op, Op::Share | Op::One) || (node.op != Op::Accumulate && of_inputs())
     }
 }
 
-/// How a loss comes from the rows of a batch.
+/// How a tensor without rows comes from the rows of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Combined {
-    /// Means over the batch that the loss adds up.
-    pub means: Vec<NodeId>,
-    /// Sums over it.
-    pub sums: Vec<NodeId>,
-    /// What combines rows otherwise, or is not a sum of the former.
+    /// Where rows are combined for the last time: what it is made of.
+    pub last: Vec<NodeId>,
+    /// What combines rows of one micro-batch otherwise than the whole batch's would be.
     pub others: Vec<NodeId>,
 }
 
-/// Which tensors on the way to a loss combine the rows of the batch, and how.
+/// Which tensors on the way to this one combine the rows of the batch.
 #[expect(clippy::wildcard_enum_match_arm, reason = "what combines no rows is passed over")]
-pub fn combined(graph: &Graph, loss: NodeId) -> Combined {
+pub fn combined(graph: &Graph, of: NodeId) -> Combined {
     let mut out = Combined::default();
     let Some(micro) = &graph.micro else { return out };
     let mut varying = Varying::default();
-    let varies: Vec<bool> = (0..=loss.index()).map(|i| varying.of(graph, NodeId::new(i))).collect();
+    let varies: Vec<bool> = (0..=of.index()).map(|i| varying.of(graph, NodeId::new(i))).collect();
     let varying_inputs = |id: NodeId| {
         let inputs = graph.node(id).inputs.iter().copied();
         inputs.filter(|i| varies[i.index()]).collect::<Vec<NodeId>>()
@@ -125,10 +123,10 @@ pub fn combined(graph: &Graph, loss: NodeId) -> Combined {
         combines[id.index()] = own.is_empty() && !before.is_empty();
         rows.push(own);
     }
-    // From the loss back to where rows are combined for the last time.
+    // From there back to where rows are combined for the last time.
     let mut last = vec![false; varies.len()];
     let mut on_the_way = vec![false; varies.len()];
-    (last[loss.index()], on_the_way[loss.index()]) = (true, true);
+    (last[of.index()], on_the_way[of.index()]) = (true, true);
     for id in (0..varies.len()).rev().map(NodeId::new).filter(|id| varies[id.index()]) {
         if !on_the_way[id.index()] {
             continue;
@@ -136,18 +134,20 @@ pub fn combined(graph: &Graph, loss: NodeId) -> Combined {
         let node = graph.node(id);
         let inputs = varying_inputs(id);
         let is_last = last[id.index()];
-        let along_rows = matches!(&node.op, Op::Cumsum(dim, _) | Op::TopK { from: dim, .. }
-            if inputs.iter().any(|i| rows[i.index()].contains(dim)));
-        match &node.op {
-            Op::Reduce(Reduction::Mean) if is_last && combines[id.index()] => out.means.push(id),
-            Op::Reduce(Reduction::Sum) | Op::Einsum if is_last && combines[id.index()] => {
-                out.sums.push(id);
-            }
-            _ if combines[id.index()] || along_rows => out.others.push(id),
-            op if is_last && !inputs.is_empty() && !is_linear(op, inputs.len()) => {
-                out.others.push(id);
-            }
-            _ => {}
+        let along = match &node.op {
+            Op::Cumsum(dim, _) | Op::TopK { from: dim, .. } | Op::Gather(dim) => Some(dim),
+            Op::Window(window) => Some(&window.from),
+            Op::Unwindow(window) => Some(&window.to),
+            _ => None,
+        };
+        let is_along_rows =
+            along.is_some_and(|dim| inputs.iter().any(|i| rows[i.index()].contains(dim)));
+        let adds_up = is_sum(&node.op) || node.op == Op::Reduce(Reduction::Mean);
+        if combines[id.index()] && is_last {
+            out.last.push(id);
+        }
+        if (combines[id.index()] && !(is_last && adds_up)) || is_along_rows {
+            out.others.push(id);
         }
         for input in inputs {
             on_the_way[input.index()] = true;
@@ -187,65 +187,51 @@ fn rows_of(
     }
 }
 
-/// Whether sums pass through an operation so many of whose inputs vary.
-#[expect(clippy::wildcard_enum_match_arm, reason = "an operation is not linear unless listed")]
-fn is_linear(op: &Op, varying: usize) -> bool {
-    match op {
-        Op::Elementwise(Element::Identity | Element::Neg | Element::Add | Element::Sub)
-        | Op::Reduce(Reduction::Sum | Reduction::Mean)
-        | Op::Rename
-        | Op::Reshape
-        | Op::StopGradient => true,
-        Op::Elementwise(Element::Mul | Element::Div) | Op::Einsum => varying == 1,
-        _ => false,
+/// Whether an operation that combines rows adds them up.
+const fn is_sum(op: &Op) -> bool {
+    matches!(op, Op::Reduce(Reduction::Sum) | Op::Einsum)
+}
+
+/// A node as the whole mini-batch makes it: where rows are combined for the last time it is
+/// accumulated, sums as they are and means with their shares, and what follows is computed anew.
+pub fn over_mini_batch(graph: &mut Graph, cx: &Context, id: NodeId, combined: &Combined) -> NodeId {
+    let mut rebuilding =
+        Rebuilding { combined, varying: Varying::default(), done: BTreeMap::new() };
+    rebuilding.node(graph, cx, id)
+}
+
+struct Rebuilding<'c> {
+    combined: &'c Combined,
+    varying: Varying,
+    done: BTreeMap<NodeId, NodeId>,
+}
+
+impl Rebuilding<'_> {
+    fn node(&mut self, graph: &mut Graph, cx: &Context, id: NodeId) -> NodeId {
+        if !self.varying.of(graph, id) {
+            return id;
+        }
+        if let Some(&new) = self.done.get(&id) {
+            return new;
+        }
+        let node = graph.node(id).clone();
+        let new = if node.inputs.is_empty() || self.combined.last.contains(&id) {
+            graph.layer = node.layer;
+            let part = if is_sum(&node.op) { id } else { shared(graph, cx, id) };
+            let shape = graph.shape(part).clone();
+            graph.add(cx, Op::Accumulate, vec![part], shape)
+        } else {
+            let inputs = node.inputs.iter().map(|&input| self.node(graph, cx, input)).collect();
+            graph.layer = node.layer;
+            graph.add(cx, node.op, inputs, node.shape)
+        };
+        self.done.insert(id, new);
+        new
     }
 }
 
-/// The sum of a node over the micro-batches, each weighed by its share of the rows if it is a mean.
-pub fn accumulate(graph: &mut Graph, cx: &Context, id: NodeId, is_mean: bool) -> NodeId {
-    let mut part = id;
-    if is_mean {
-        let share = graph.add(cx, Op::Share, Vec::new(), Shape::scalar());
-        part = graph.elementwise(cx, Element::Mul, &[part, share]);
-    }
-    let shape = graph.shape(part).clone();
-    graph.add(cx, Op::Accumulate, vec![part], shape)
-}
-
-/// A node as the whole mini-batch makes it: sums and means over the batch that it follows from are
-/// accumulated, and what follows from these is computed anew.
-pub fn over_mini_batch(graph: &mut Graph, cx: &Context, id: NodeId) -> NodeId {
-    let mut varying = Varying::default();
-    let mut done = BTreeMap::new();
-    rebuilt(graph, cx, id, &mut varying, &mut done)
-}
-
-fn rebuilt(
-    graph: &mut Graph,
-    cx: &Context,
-    id: NodeId,
-    varying: &mut Varying,
-    done: &mut BTreeMap<NodeId, NodeId>,
-) -> NodeId {
-    if !varying.of(graph, id) {
-        return id;
-    }
-    if let Some(&new) = done.get(&id) {
-        return new;
-    }
-    let node = graph.node(id).clone();
-    let has_rows = |graph: &Graph, id: &NodeId| {
-        graph.micro.as_ref().is_some_and(|m| graph.shape(*id).has(&m.dim))
-    };
-    let new = if node.inputs.is_empty() || node.inputs.iter().any(|i| has_rows(graph, i)) {
-        graph.layer = node.layer;
-        let is_sum = matches!(node.op, Op::Reduce(Reduction::Sum) | Op::Einsum);
-        accumulate(graph, cx, id, !is_sum)
-    } else {
-        let inputs = node.inputs.iter().map(|&i| rebuilt(graph, cx, i, varying, done)).collect();
-        graph.layer = node.layer;
-        graph.add(cx, node.op, inputs, node.shape)
-    };
-    done.insert(id, new);
-    new
+/// A micro-batch's part of a mean.
+fn shared(graph: &mut Graph, cx: &Context, id: NodeId) -> NodeId {
+    let share = graph.add(cx, Op::Share, Vec::new(), Shape::scalar());
+    graph.elementwise(cx, Element::Mul, &[id, share])
 }

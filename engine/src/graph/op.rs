@@ -18,6 +18,8 @@ pub enum Op {
     StepNumber,
     /// The micro-batch's share of the mini-batch's rows: a single number.
     Share,
+    /// 1, of every micro-batch its own: what the gradients of each begin with.
+    One,
     /// The input summed over all micro-batches.
     Accumulate,
     /// 1 in a run that trains, 0 where it looks at what it has learnt: a single number.

@@ -74,7 +74,7 @@ impl Remat {
     fn is_let_go(&self, graph: &Graph, id: NodeId, block: usize) -> bool {
         let is_computed = !matches!(
             graph.node(id).op,
-            Op::Source(_) | Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share
+            Op::Source(_) | Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One
         );
         is_computed && self.block_of.get(id.index()) == Some(&Some(block))
     }

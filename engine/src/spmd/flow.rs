@@ -48,6 +48,7 @@ impl Splits {
             | Op::StepNumber
             | Op::Training
             | Op::Share
+            | Op::One
             | Op::Index
             | Op::Noise(..)
             | Op::Elementwise(_)
@@ -232,6 +233,7 @@ pub fn outcome(
         | Op::StepNumber
         | Op::Training
         | Op::Share
+        | Op::One
         | Op::Index => build(Vec::new(), Combine::Sum, Vec::new()),
     }
 }
@@ -276,6 +278,7 @@ fn passes(
         | Op::StepNumber
         | Op::Training
         | Op::Share
+        | Op::One
         | Op::TopK { .. }
         | Op::Noise(..)
         | Op::Index => false,
@@ -284,5 +287,8 @@ fn passes(
 
 /// Whether a node's tensor is a number written into the code rather than a value.
 pub fn is_immediate(graph: &Graph, id: NodeId) -> bool {
-    matches!(graph.node(id).op, Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share)
+    matches!(
+        graph.node(id).op,
+        Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One
+    )
 }

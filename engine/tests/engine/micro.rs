@@ -1,15 +1,20 @@
 //! Micro-batches: losses, gradients and what is held equal those of the whole batch.
 
 use crate::common::{session, study};
+use meshwork_engine::diag::Code;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::{Session, difference, max_difference};
 use meshwork_engine::spmd::check::check;
 
-const MODELS: [(&str, &str); 4] = [
+const MODELS: [(&str, &str); 5] = [
     ("mlp batch:8 in:4 hidden:8 depth:2 out:2", "batch:a hidden:b"),
     ("two_layer batch:8 io:4 hidden:8", "batch:a hidden:b"),
     (
         "transformer batch:8 length:4 vocab:8 d_model:8 heads:2 d_kv:4 d_ff:16 layers:2 dropout:0.1",
+        "batch:a heads:b d_ff:b vocab:b",
+    ),
+    (
+        "encoder batch:8 length:4 vocab:8 d_model:8 heads:2 d_kv:4 d_ff:16 layers:1",
         "batch:a heads:b d_ff:b vocab:b",
     ),
     (
@@ -53,6 +58,53 @@ fn equal_to_the_whole_batch() {
                     assert_eq!(cut.peak_bytes(), study.totals().unwrap().peak_bytes_per_processor);
                 }
             }
+        }
+    }
+}
+
+/// Whatever a loss makes of sums and means over the batch, and of what does not lie in the batch.
+#[test]
+fn losses_of_sums_and_means() {
+    for loss in [
+        "mean(square(y - x))",
+        "sum(y)",
+        "sum(square(y)) + 0.1 * sum(square(w))",
+        "0.5 * mean(square(y)) + sum(square(w)) + 3",
+        "exp(s) - sum(square(y) - s)",
+        "2 - sum(tanh(y)) * s / 8",
+        "mean(square(y)) - 0.01 * s + sum(abs(y)) / 7",
+        "sum(square(y) * m) / sum(m)",
+        "2 * sqrt(mean(square(y))) + sum(w)",
+        "log(sum(exp(y))) + s",
+        "sum(einsum(y, y -> batch a)) * s",
+    ] {
+        let model = format!(
+            "dims batch:7 a:4 b:4\ninput x[batch a], m[batch] init:uniform(0.5 1.5)\n\
+             param w[a b], v[b a], s\nh = tanh(einsum(x, w -> batch b))\n\
+             y = einsum(h, v -> batch a) + s\nloss = {loss}\n"
+        );
+        let train = "train optimizer:momentum rate:0.01 dtype:f64";
+        let mut whole = session(&format!("{model}{train}"));
+        let expected: Vec<f64> = (0..3).map(|_| whole.step().loss.unwrap()).collect();
+        for cut in [
+            format!("{model}{train} micro_batches:2"),
+            format!("{model}{train} micro_batches:7"),
+            format!("mesh p:2\n{model}{train}\npipeline over:p micro_batches:3"),
+            format!("mesh p:2\n{model}{train}\npipeline over:p micro_batches:4 remat:on"),
+            format!(
+                "mesh p:2 c:2\nlayout b:c\n{model}{train}\n\
+                 pipeline over:p micro_batches:3 schedule:zb_h1"
+            ),
+        ] {
+            let study = study(&cut);
+            let is_said = study.diagnostics().iter().any(|d| d.code == Code::MicroBatches);
+            assert!(!is_said, "{cut}\n{:?}", study.diagnostics());
+            check(study.program().unwrap()).unwrap();
+            let mut session = Session::new(&study, None, Alone).unwrap();
+            let losses: Vec<f64> = (0..3).map(|_| session.step().loss.unwrap()).collect();
+            assert!(difference(&losses, &expected) < 1e-12, "{cut}\n{losses:?} {expected:?}");
+            assert!(max_difference(&session, &whole) < 1e-9, "{cut}");
+            assert_eq!(session.counted(), session.predicted(), "{cut}");
         }
     }
 }

@@ -114,12 +114,12 @@ impl Builder<'_> {
         if self.failed() {
             return self.built;
         }
-        let (loss, is_mean) = self.over_micro_batches();
+        self.over_micro_batches();
         let Some(span) = train else {
             self.assign_states();
             return self.built;
         };
-        let Some(loss) = loss else {
+        let Some(loss) = self.built.graph.loss else {
             self.diagnostics.push(
                 Diagnostic::error(
                     Code::NoLoss,
@@ -133,7 +133,10 @@ impl Builder<'_> {
         if !self.derived_names_are_free() {
             return self.built;
         }
-        autodiff::differentiate(&mut self.built.graph, loss, is_mean);
+        if let Err(parts) = autodiff::differentiate(&mut self.built.graph, loss) {
+            self.report_entangled(&parts);
+            return self.built;
+        }
         if self.built.graph.gradients.is_empty() {
             self.diagnostics.push(Diagnostic::warning(
                 Code::NoLoss,

@@ -13,7 +13,7 @@ use crate::index::{Idx as _, NodeId, Stage};
 use crate::layout::dims::Name;
 use crate::spec::ast::{Ident, Opt, OptValue, Spec, Stmt};
 use crate::spec::parse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// The dimension that is cut where the study names none.
@@ -111,11 +111,9 @@ impl Builder<'_> {
         graph.remats_stages = true;
     }
 
-    /// Gives loss and states for all micro-batches together; the loss of one, and whether it counts
-    /// by its share of the rows.
-    pub(super) fn over_micro_batches(&mut self) -> (Option<NodeId>, bool) {
-        let loss = self.built.graph.loss;
-        let Some(cut) = self.cut.clone() else { return (loss, false) };
+    /// Gives loss and states for all micro-batches together.
+    pub(super) fn over_micro_batches(&mut self) {
+        let Some(cut) = self.cut.clone() else { return };
         let dim = &cut.dim;
         if self.built.graph.micro.is_none() {
             if !self.built.graph.nodes().iter().any(|n| n.shape.has(dim)) {
@@ -125,57 +123,66 @@ impl Builder<'_> {
                 self.diagnostics
                     .push(Diagnostic::error(Code::MicroBatches, cut.span, message).hint(hint));
             }
-            return (loss, false);
+            return;
         }
+        let graph = &self.built.graph;
+        let of_loss = graph.loss.map(|loss| micro::combined(graph, loss));
+        let mut others: BTreeSet<NodeId> =
+            of_loss.iter().flat_map(|combined| &combined.others).copied().collect();
         for (state, next) in self.built.graph.next.clone() {
             let cx = later(&format!("{}/next", self.built.graph.node(state).name), cut.span);
-            let next = micro::over_mini_batch(&mut self.built.graph, &cx, next);
+            let combined = micro::combined(&self.built.graph, next);
+            let next = micro::over_mini_batch(&mut self.built.graph, &cx, next, &combined);
+            others.extend(combined.others);
             if let Some(place) = self.built.graph.next.iter_mut().find(|n| n.0 == state) {
                 place.1 = next;
             }
         }
-        let Some(loss) = loss else { return (None, false) };
-        let is_mean = self.weight(loss, &cut);
-        if Varying::default().of(&self.built.graph, loss) {
+        self.warn_of(&others, &cut);
+        if let (Some(loss), Some(combined)) = (self.built.graph.loss, of_loss)
+            && Varying::default().of(&self.built.graph, loss)
+        {
             let cx = later("loss", self.built.graph.node(loss).span);
-            self.built.graph.layer = self.built.graph.node(loss).layer;
             let graph = &mut self.built.graph;
             graph.rename_node(loss, &Name::from("loss/micro"), Role::Activation);
-            let total = micro::accumulate(graph, &cx, loss, is_mean);
+            let total = micro::over_mini_batch(graph, &cx, loss, &combined);
             graph.rename_node(total, &Name::from("loss"), Role::Loss);
             graph.loss = Some(total);
         }
-        (Some(loss), is_mean)
     }
 
-    /// Whether a micro-batch's loss counts by its share of the rows: not if it is a sum over them.
-    fn weight(&mut self, loss: NodeId, cut: &Cutting) -> bool {
+    /// Says what is made from the rows of one micro-batch.
+    fn warn_of(&mut self, others: &BTreeSet<NodeId>, cut: &Cutting) {
+        if others.is_empty() {
+            return;
+        }
         let graph = &self.built.graph;
-        let combined = micro::combined(graph, loss);
+        let (named, rest): (Vec<NodeId>, Vec<NodeId>) =
+            others.iter().rev().partition(|&&id| graph.node(id).is_named);
+        let shown = named.iter().chain(&rest).take(3);
+        let shown: Vec<String> = shown.map(|&id| format!("`{}`", graph.node(id).name)).collect();
+        let message = format!(
+            "{} {} from the rows of one micro-batch, not of the whole batch",
+            shown.join(", "),
+            if shown.len() == 1 { "is made" } else { "are made" },
+        );
+        self.diagnostics.push(Diagnostic::warning(Code::MicroBatches, cut.span, message));
+    }
+
+    /// Says that a loss cannot be taken in parts.
+    pub(super) fn report_entangled(&mut self, parts: &[NodeId]) {
+        let span = self.cut.as_ref().map_or(Span::default(), |cut| cut.span);
+        let graph = &self.built.graph;
         let name = |id: &NodeId| format!("`{}`", graph.node(*id).name);
-        let fault = if let ([mean, ..], [sum, ..]) = (&*combined.means, &*combined.sums) {
-            let message = format!(
-                "The loss adds a sum over the batch, {}, to a mean, {}, which micro-batches would weigh alike",
-                name(sum),
-                name(mean)
-            );
-            let d = Diagnostic::error(Code::MicroBatches, cut.span, message);
-            Some(d.hint(Hint::new("Make both means, or both sums.")))
-        } else if combined.others.is_empty() {
-            None
-        } else {
-            let (named, rest): (Vec<_>, Vec<_>) =
-                combined.others.iter().partition(|&&id| graph.node(id).is_named);
-            let shown: Vec<String> = named.into_iter().chain(rest).take(3).map(name).collect();
-            let message = format!(
-                "{} {} from the rows of one micro-batch, not of the whole batch",
-                shown.join(", "),
-                if shown.len() == 1 { "is made" } else { "are made" },
-            );
-            Some(Diagnostic::warning(Code::MicroBatches, cut.span, message))
-        };
-        self.diagnostics.extend(fault);
-        combined.sums.is_empty()
+        let parts: Vec<String> = parts.iter().map(name).collect();
+        let message = format!(
+            "The loss combines {}, each a sum or mean over the batch, so that the gradient of one \
+             depends on the other: no micro-batch can know it",
+            parts.join(" and ")
+        );
+        let mend = "Add them up, each with a factor that does not depend on the batch.";
+        let d = Diagnostic::error(Code::MicroBatches, span, message).hint(Hint::new(mend));
+        self.diagnostics.push(d);
     }
 }
 

@@ -141,7 +141,7 @@ impl Lowering<'_> {
             Op::Source(_) => {
                 self.source(id)?;
             }
-            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share => {
+            Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One => {
                 // Written into the code of its users; a value only where the user named it.
                 if node.is_named {
                     self.immediate(id)?;
@@ -334,6 +334,8 @@ const fn written(op: &Op) -> Option<Instr> {
         Some(Instr::Training)
     } else if matches!(op, Op::Share) {
         Some(Instr::Share)
+    } else if matches!(op, Op::One) {
+        Some(Instr::Constant(1.0))
     } else {
         None
     }
