@@ -41,6 +41,14 @@ index_type! {
     NodeId(u32)
 }
 index_type! {
+    /// A shape that some tensors of the graph have.
+    ShapeId(u32)
+}
+index_type! {
+    /// What nodes alike in operation and shapes have in common.
+    KindId(u32)
+}
+index_type! {
     /// A value of the Program: a tensor in one layout.
     ValueId(u32)
 }
@@ -73,6 +81,11 @@ impl<I: Idx, T> IdVec<I, T> {
     /// An empty vector.
     pub const fn new() -> Self {
         Self { items: Vec::new(), index: PhantomData }
+    }
+
+    /// An empty vector with room for so many.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { items: Vec::with_capacity(capacity), index: PhantomData }
     }
 
     /// Appends and returns the new index.

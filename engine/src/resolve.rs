@@ -6,7 +6,7 @@
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::micro::MicroBatches;
-use crate::index::{IdVec, MeshAxis, NodeId, TensorAxis};
+use crate::index::{IdVec, MeshAxis, NodeId, ShapeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
@@ -35,29 +35,23 @@ pub fn resolve(
     places: &Places,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Layouts {
-    let micro = graph.micro.as_ref();
-    let mut problems = Problems { rules, mesh, places, micro, seen: Vec::new() };
-    // A model has many tensors and few shapes.
-    let mut known: Vec<(&Shape, Result<TensorLayout, LayoutError>)> = Vec::new();
-    let mut layout = |shape| {
-        if let Some((_, layout)) = known.iter().find(|k| k.0 == shape) {
-            return layout.clone();
-        }
-        let layout = rules.tensor_layout(shape, mesh);
-        known.push((shape, layout.clone()));
-        layout
-    };
-    let all: Vec<_> = graph.nodes().iter().map(|node| (node, layout(&node.shape))).collect();
-    // Messages speak of the names the user wrote before those derived from them.
-    for is_named in [true, false] {
-        for (node, layout) in all.iter().filter(|(n, _)| n.is_named == is_named) {
-            if let Err(error) = layout {
-                problems.note(&node.name, node.shape.dims(), error.clone());
+    let by_shape: IdVec<ShapeId, Result<TensorLayout, LayoutError>> =
+        graph.shapes().iter().map(|shape| rules.tensor_layout(shape, mesh)).collect();
+    let layout = |id| &by_shape[graph.shape_id(id)];
+    let layouts = graph.nodes().ids().map(|id| layout(id).as_ref().ok().cloned()).collect();
+    if by_shape.iter().any(Result::is_err) {
+        let micro = graph.micro.as_ref();
+        let mut problems = Problems { rules, mesh, places, micro, seen: Vec::new() };
+        // Messages speak of the names the user wrote before those derived from them.
+        for is_named in [true, false] {
+            for (id, node) in graph.nodes().entries().filter(|(_, n)| n.is_named == is_named) {
+                if let Err(error) = layout(id) {
+                    problems.note(&node.name, node.shape.dims(), error.clone());
+                }
             }
         }
+        problems.report(diagnostics);
     }
-    let layouts = all.into_iter().map(|(_, layout)| layout.ok()).collect();
-    problems.report(diagnostics);
     warn_unmatched(graph, rules, mesh, places, diagnostics);
     layouts
 }
@@ -214,7 +208,7 @@ fn warn_unmatched(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let dims: Vec<&str> = {
-        let all = graph.nodes().iter().flat_map(|n| n.shape.dims()).map(|d| &*d.name);
+        let all = graph.shapes().iter().flat_map(Shape::dims).map(|d| &*d.name);
         all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     };
     let mesh_dims: Vec<&str> = mesh.dims().iter().map(|d| &*d.name).collect();

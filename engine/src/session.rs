@@ -174,13 +174,13 @@ impl<P: Pool> Session<P> {
         with_host!(&self.engine, host => host.timeline())
     }
 
-    /// Seconds that a micro-batch took in each layer in the last training step, forward and
-    /// backward, for the option `costs` of `pipeline`; nothing without a clock or a pipeline.
+    /// Seconds that a micro-batch took in each layer, forward and backward, at the least of all
+    /// training steps, for the option `costs` of `pipeline`; nothing without a clock or a pipeline.
     pub fn layer_costs(&self) -> Option<Vec<f64>> {
         self.timeline()?;
         let graph = self.study.graph();
         Some(with_host!(&self.engine, host => {
-            Pipe::layer_costs(graph, host.program(), &host.worked())
+            Pipe::layer_costs(graph, host.program(), host.worked())
         }))
     }
 

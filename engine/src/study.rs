@@ -200,15 +200,19 @@ impl Study {
         study
     }
 
-    /// The same study on one processor, the whole batch at once.
+    /// The same study on one processor, the whole batch at once; in the same micro-batches where
+    /// something is made from the rows of one, such as the statistics of a batch norm.
     #[must_use]
     pub fn alone(&self) -> Self {
         let mut spec = self.spec.clone();
+        let micro = self.built.graph.micro.as_ref().filter(|_| self.built.mixes_micro_batches);
         for item in &mut spec.items {
+            let span = item.span;
             if let Stmt::Mesh(_) | Stmt::Layout(_) | Stmt::Pipeline(_) = item.stmt {
                 item.stmt = Stmt::Blank;
             } else if let Stmt::Train(options) = &mut item.stmt {
                 options.retain(|o| !matches!(&*o.key.text, "micro_batches" | "batch"));
+                options.extend(micro.into_iter().flat_map(|micro| micro.options(span)));
             }
         }
         Self::from_spec(&self.text, spec, Vec::new())
@@ -300,7 +304,7 @@ impl Study {
     /// Which cell of the pipeline does what when, if a floating point operation takes one unit of
     /// time and a hop what the study says.
     pub fn timeline(&self) -> Option<Timeline> {
-        self.pipe.as_ref()?.timeline(self.program.as_ref()?)
+        self.pipe.as_ref()?.timeline(&self.built.graph, self.program.as_ref()?)
     }
 
     /// The pipeline with all that follows from it: its timeline, its stages, what the cells hold.

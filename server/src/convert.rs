@@ -60,6 +60,7 @@ fn pipeline(outlook: &Outlook) -> Pipeline {
         chunks: u64::from(extent.chunks),
         schedule: outlook.schedule().name().to_owned(),
         remat: remat.map_or("off", |(_, word)| word).to_owned(),
+        unit: outlook.unit().to_owned(),
         makespan: figures.makespan,
         bubble_of_makespan: figures.bubble_of_makespan,
         bubble_of_ideal: figures.bubble_of_ideal,

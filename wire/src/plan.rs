@@ -103,7 +103,7 @@ pub struct Totals {
     pub peak_bytes_per_processor: u64,
 }
 
-/// How a pipeline spends a step. Times are in floating point operations of one processor.
+/// How a pipeline spends a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Pipeline {
@@ -117,6 +117,9 @@ pub struct Pipeline {
     pub schedule: String,
     /// `off`, `on` or `except_last`.
     pub remat: String,
+    /// The unit of costs and times: `flop`, floating point operations of one processor, or `unit`
+    /// where the study says what each layer costs.
+    pub unit: String,
     /// From the first task of any cell to the last of any.
     pub makespan: f64,
     /// Idle time over all time of all cells.
@@ -141,6 +144,6 @@ pub struct Stage {
     pub cell: u64,
     /// Its layers by name.
     pub layers: Vec<String>,
-    /// Operations of one micro-batch, forward and backward.
+    /// What a micro-batch costs, forward and backward.
     pub cost: f64,
 }

@@ -44,6 +44,8 @@ pub struct Machine<T, P> {
     patience: Duration,
     clock: Option<Clock>,
     timeline: Option<Timeline>,
+    /// Seconds of work for each step of the Program: the least of all training steps.
+    worked: Vec<f64>,
     fault: Option<Fault>,
 }
 
@@ -68,7 +70,8 @@ impl<T: Number, P: Pool> Machine<T, P> {
             let host = Host::new(Arc::clone(&common), number, places, pool);
             hosts.push(Some(Box::new(host)));
         }
-        Self { common, hosts, crew, patience: PATIENCE, clock: None, timeline: None, fault }
+        let (patience, clock, timeline, worked) = (PATIENCE, None, None, Vec::new());
+        Self { common, hosts, crew, patience, clock, timeline, worked, fault }
     }
 
     /// Measures training steps by a clock.
@@ -97,14 +100,23 @@ impl<T: Number, P: Pool> Machine<T, P> {
         self.timeline.as_ref()
     }
 
-    /// Seconds of work for each step of the Program in the last training step, all hosts together;
-    /// zeros without a clock.
-    pub fn worked(&self) -> Vec<f64> {
+    /// Seconds of work for each step of the Program, all hosts together: the least of all training
+    /// steps, since other work on the machine only adds to it. Nothing without a clock.
+    pub fn worked(&self) -> &[f64] {
+        &self.worked
+    }
+
+    fn note_work(&mut self) {
         let mut sums = vec![0.0; self.program().steps.len()];
         for host in self.home() {
             sums.iter_mut().zip(host.worked()).for_each(|(sum, seconds)| *sum += seconds);
         }
-        sums
+        if self.worked.is_empty() {
+            self.worked = sums;
+        } else {
+            let all = self.worked.iter_mut().zip(sums);
+            all.for_each(|(least, now)| *least = least.min(now));
+        }
     }
 
     fn home(&self) -> impl Iterator<Item = &Host<T, P>> {
@@ -157,6 +169,7 @@ impl<T: Number, P: Pool> Machine<T, P> {
         if self.clock.is_some() {
             let marks = self.home().flat_map(Host::marks);
             self.timeline = timeline(self.program(), marks);
+            self.note_work();
         }
         self.loss()
     }

@@ -18,8 +18,10 @@
 
 use super::op::{Element, Op, Reduction};
 use super::{Context, Graph};
+use crate::diag::Span;
 use crate::index::{Idx as _, NodeId};
 use crate::layout::dims::{Dimension, Name, Shape};
+use crate::spec::ast::{Ident, Opt, OptValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a mini-batch is taken in parts.
@@ -37,6 +39,16 @@ impl MicroBatches {
     /// At most `count` parts, as even as parts of one size and a smaller last one can be.
     pub fn new(dim: Name, whole: u64, count: u64) -> Self {
         Self { dim, whole, size: whole.div_ceil(count.max(1)).max(1) }
+    }
+
+    /// What `train` says of them.
+    pub fn options(&self, span: Span) -> [Opt; 2] {
+        let option = |key: &str, value| {
+            let key = Ident { text: key.to_owned(), span };
+            Opt { key, value, value_span: span, span }
+        };
+        let count = OptValue::Number(self.count() as f64);
+        [option("micro_batches", count), option("batch", OptValue::Word(self.dim.to_string()))]
     }
 
     /// How many there are.

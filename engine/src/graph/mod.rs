@@ -4,6 +4,8 @@
 //! the forward pass, then the backward pass (`autodiff.rs`), then the update (`optimizer/`).
 
 pub mod op;
+pub mod shapes;
+pub mod users;
 pub mod init;
 pub mod optimizer;
 pub mod options;
@@ -16,12 +18,14 @@ pub mod expr;
 pub mod build;
 
 use crate::diag::Span;
-use crate::index::{IdVec, Idx as _, NodeId, Stage};
+use crate::index::{IdVec, Idx as _, NodeId, ShapeId, Stage};
 use crate::layout::dims::{Name, Shape};
 use indexmap::IndexMap;
 use micro::MicroBatches;
 use op::{Dtype, Element, Op, Phase, Role};
+use shapes::Shapes;
 use std::ops::Range;
+use users::Users;
 
 /// One operation and the tensor it makes.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +54,7 @@ pub struct Node {
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     nodes: IdVec<NodeId, Node>,
+    shapes: Shapes,
     by_name: IndexMap<Name, NodeId>,
     counters: IndexMap<Name, u32>,
     /// The loss, if the study has one.
@@ -106,6 +111,16 @@ impl Graph {
         &self.nodes[id].shape
     }
 
+    /// Every shape that a tensor has, each once.
+    pub const fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// Which of the shapes a node's result has.
+    pub fn shape_id(&self, id: NodeId) -> ShapeId {
+        self.shapes.of(id)
+    }
+
     /// The stage that computes a node.
     pub fn stage(&self, id: NodeId) -> Stage {
         let layer = self.nodes[id].layer as usize;
@@ -160,7 +175,8 @@ impl Graph {
     /// Appends a node that brings its own name, which must be new.
     pub fn push(&mut self, node: Node) -> NodeId {
         let name = Name::clone(&node.name);
-        let id = self.nodes.push(Node { layer: self.layer, ..node });
+        let shape = self.shapes.push(node.shape, &node.inputs);
+        let id = self.nodes.push(Node { layer: self.layer, shape, ..node });
         self.by_name.insert(name, id);
         id
     }
@@ -198,12 +214,16 @@ impl Graph {
     pub fn retain(&mut self, keep: &[bool]) {
         let mut kept: Vec<Option<NodeId>> = Vec::with_capacity(keep.len());
         let mut nodes: IdVec<NodeId, Node> = IdVec::new();
+        let mut shapes = Shapes::default();
         for ((_, node), keep) in self.nodes.entries().zip(keep) {
             let at = |i: &NodeId| kept[i.index()].unwrap_or(*i);
-            let inputs = node.inputs.iter().map(at).collect();
-            kept.push(keep.then(|| nodes.push(Node { inputs, ..node.clone() })));
+            let inputs: Vec<NodeId> = node.inputs.iter().map(at).collect();
+            kept.push(keep.then(|| {
+                shapes.push(node.shape.clone(), &inputs);
+                nodes.push(Node { inputs, ..node.clone() })
+            }));
         }
-        self.nodes = nodes;
+        (self.nodes, self.shapes) = (nodes, shapes);
         let at = |id: &mut NodeId| match kept.get(id.index()) {
             Some(Some(new)) => {
                 *id = *new;
@@ -217,6 +237,36 @@ impl Graph {
         if let Some(loss) = &mut self.loss {
             at(loss);
         }
+        let place = |at: usize| kept.iter().take(at).flatten().count();
+        for block in &mut self.remat_blocks {
+            *block = place(block.start)..place(block.end);
+        }
+    }
+
+    /// Removes a node that nothing reads, and those without a name of their own that only led there;
+    /// does nothing where something reads it.
+    pub fn forget(&mut self, id: NodeId) {
+        let mut readers = vec![0_usize; self.nodes.len()];
+        for input in self.nodes.iter().flat_map(|node| &node.inputs) {
+            readers[input.index()] += 1;
+        }
+        for id in self.loss.iter().chain(self.next.iter().map(|(_, value)| value)) {
+            readers[id.index()] += 1;
+        }
+        let mut keep = vec![true; readers.len()];
+        let mut open = vec![id];
+        while let Some(at) = open.pop() {
+            if readers[at.index()] == 0 && (at == id || !self.nodes[at].is_named) {
+                keep[at.index()] = false;
+                for &input in &self.nodes[at].inputs {
+                    readers[input.index()] -= 1;
+                    open.push(input);
+                }
+            }
+        }
+        if keep.contains(&false) {
+            self.retain(&keep);
+        }
     }
 
     /// Sets the initial value of a source.
@@ -225,15 +275,7 @@ impl Graph {
     }
 
     /// Who uses each node's result.
-    pub fn users(&self) -> IdVec<NodeId, Vec<NodeId>> {
-        let mut users: IdVec<NodeId, Vec<NodeId>> = self.nodes.iter().map(|_| Vec::new()).collect();
-        for (id, node) in self.nodes.entries() {
-            for &input in &node.inputs {
-                if users[input].last() != Some(&id) {
-                    users[input].push(id);
-                }
-            }
-        }
-        users
+    pub fn users(&self) -> Users {
+        Users::of(self)
     }
 }

@@ -53,6 +53,11 @@ impl Shape {
         &self.dims
     }
 
+    /// Whether they are one in memory, which is seen at once.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.dims, &other.dims)
+    }
+
     /// How many dimensions.
     pub fn rank(&self) -> usize {
         self.dims.len()

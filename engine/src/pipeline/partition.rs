@@ -64,8 +64,8 @@ impl fmt::Display for NoPartition {
         match self {
             Self::NoCells => f.write_str("a pipeline has at least 1 cell"),
             Self::Nothing => f.write_str("there is nothing to cut into cells"),
-            Self::TooManyCells { cells, items } => {
-                write!(f, "{items} items cannot be cut into {cells} cells: at most {items}")
+            Self::TooManyCells { items, .. } => {
+                write!(f, "there are {items} layers")
             }
             Self::Cost { item, cost } => write!(f, "item {item} costs {cost}"),
             Self::Boundary { boundary, given, nearest } => write!(

@@ -16,34 +16,49 @@ use super::collective::{Collective, CollectiveKind};
 use super::program::{Program, Step, Work};
 use crate::index::{Stage, ValueId};
 use std::collections::BTreeSet;
+use std::mem::take;
 
 /// The most bytes of one processor's slices in one Allreduce of several, the size that PyTorch's
 /// `DistributedDataParallel` takes: what waits is held twice when it settles.
 const MAX_BYTES: u64 = 25 << 20;
 
-/// Combines what can be combined.
+/// Combines what can be combined. The list is written anew in its own place: what waits has left
+/// room for what comes later.
 pub fn combine(program: &mut Program) {
-    let mut out: Vec<Step> = Vec::with_capacity(program.steps.len());
+    let mut steps = take(&mut program.steps);
     let mut waiting: Vec<Waiting> = Vec::new();
-    for step in std::mem::take(&mut program.steps) {
-        let stage = program.stage(&step);
-        let goes = |w: &Waiting| {
+    let mut written = 0;
+    for i in 0..steps.len() {
+        let step = &steps[i];
+        let goes = |w: &mut Waiting| {
             w.step.body != step.body
                 || w.step.phase != step.phase
                 || step.inputs.iter().any(|v| w.makes.contains(v))
         };
-        if !waiting.is_empty() {
-            settle(&mut waiting, goes, &mut out);
-        }
-        if let Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. }) = step.work {
+        let mut gone: Vec<Step> = waiting.extract_if(.., goes).map(|w| w.step).collect();
+        let waits = matches!(
+            step.work,
+            Work::Collective(Collective { kind: CollectiveKind::Allreduce(_), .. })
+        );
+        if waits {
             let bytes = step.inputs.iter().map(|&v| program.slice_bytes(v)).sum();
-            join(&mut waiting, (step, stage), bytes, &mut out);
-        } else {
-            out.push(step);
+            gone.extend(join(&mut waiting, (step.clone(), program.stage(step)), bytes));
+        }
+        for step in gone {
+            steps[written] = step;
+            written += 1;
+        }
+        if !waits {
+            steps.swap(written, i);
+            written += 1;
         }
     }
-    settle(&mut waiting, |_| true, &mut out);
-    program.steps = out;
+    for Waiting { step, .. } in waiting {
+        steps[written] = step;
+        written += 1;
+    }
+    steps.truncate(written);
+    program.steps = steps;
 }
 
 /// An Allreduce that nobody has asked for yet.
@@ -54,26 +69,23 @@ struct Waiting {
     bytes: u64,
 }
 
-/// Lets an Allreduce wait with those of its kind, as far as there is room with them.
-fn join(waiting: &mut Vec<Waiting>, (step, stage): (Step, Stage), bytes: u64, out: &mut Vec<Step>) {
+/// Lets an Allreduce wait with those of its kind; returns these where there is no room with them.
+fn join(waiting: &mut Vec<Waiting>, (step, stage): (Step, Stage), bytes: u64) -> Option<Step> {
     let place = waiting.iter().position(|w| w.step.work == step.work && w.stage == stage);
-    let Some(i) = place else {
-        let makes = step.outputs.iter().copied().collect();
-        return waiting.push(Waiting { step, stage, makes, bytes });
-    };
-    if waiting[i].bytes.saturating_add(bytes) > MAX_BYTES {
-        out.push(waiting.remove(i).step);
-        return join(waiting, (step, stage), bytes, out);
+    let is_full = |i: &usize| waiting[*i].bytes.saturating_add(bytes) > MAX_BYTES;
+    let full = place.filter(is_full).map(|i| waiting.remove(i).step);
+    match place.filter(|_| full.is_none()) {
+        Some(i) => {
+            let with = &mut waiting[i];
+            with.bytes += bytes;
+            with.makes.extend(&step.outputs);
+            with.step.inputs.extend(step.inputs);
+            with.step.outputs.extend(step.outputs);
+        }
+        None => {
+            let makes = step.outputs.iter().copied().collect();
+            waiting.push(Waiting { step, stage, makes, bytes });
+        }
     }
-    let with = &mut waiting[i];
-    with.bytes += bytes;
-    with.makes.extend(&step.outputs);
-    with.step.inputs.extend(step.inputs);
-    with.step.outputs.extend(step.outputs);
-}
-
-fn settle(waiting: &mut Vec<Waiting>, goes: impl Fn(&Waiting) -> bool, out: &mut Vec<Step>) {
-    let (gone, stay): (Vec<_>, Vec<_>) = std::mem::take(waiting).into_iter().partition(goes);
-    *waiting = stay;
-    out.extend(gone.into_iter().map(|w| w.step));
+    full
 }

@@ -140,12 +140,6 @@ impl Splits {
         self.dims.iter().any(|(_, axes)| axes.contains(&axis))
     }
 
-    /// Whether a settled layout of an operand of this shape is the one wanted here.
-    pub fn wants(&self, layout: &TensorLayout, shape: &Shape) -> bool {
-        let mut dims = shape.dims().iter().zip(layout.splits());
-        layout.is_settled() && dims.all(|(d, axes)| self.get(&d.name) == axes)
-    }
-
     /// The settled layout of an operand of this shape.
     pub fn operand(&self, shape: &Shape, mesh: &Mesh) -> Option<TensorLayout> {
         let split = shape.dims().iter().map(|d| self.get(&d.name).to_vec()).collect();

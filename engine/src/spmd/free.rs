@@ -4,8 +4,9 @@
 //! What is there once and last read for a micro-batch is read for all of them, and freed when they
 //! are done.
 
-use super::program::{BodyKind, Program, Step, Varies, Work};
+use super::program::{BodyKind, Program, Step, ValueIds, Varies, Work};
 use crate::index::{IdVec, ValueId};
+use smallvec::smallvec;
 use std::collections::BTreeSet;
 
 /// What a step makes for its own processors; what it sends is let go where it is received.
@@ -32,15 +33,13 @@ pub fn free(program: &mut Program, keep: &BTreeSet<ValueId>) {
         if Some(body) == end {
             out.append(&mut later);
         }
-        let mut touched: Vec<ValueId> =
-            step.inputs.iter().chain(made_here(&step)).copied().collect();
+        let mut touched: ValueIds = step.inputs.iter().chain(made_here(&step)).copied().collect();
         touched.sort_unstable();
         touched.dedup();
         out.push(step);
         let repeats = program.repeats(body);
         for value in touched.into_iter().filter(|&v| last[v] == Some(i)) {
-            let inputs = vec![value];
-            let outputs = Vec::new();
+            let (inputs, outputs) = (smallvec![value], ValueIds::new());
             let free = Step { work: Work::Free, inputs, outputs, phase, body, node, span };
             match end.filter(|_| repeats && program.values[value].varies == Varies::No) {
                 Some(end) => later.push(Step { body: end, ..free }),

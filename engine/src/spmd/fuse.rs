@@ -4,6 +4,7 @@
 use super::program::{Program, Work};
 use crate::index::{IdVec, ValueId};
 use std::collections::BTreeSet;
+use std::mem::take;
 
 /// The longest tape; longer ones no longer fit the registers' cache-sized chunks.
 const MAX_CODE: usize = 48;
@@ -67,12 +68,13 @@ fn fusible(
     })
 }
 
+/// Puts the code of step `made_at`, which nobody else reads, into that of step `i`.
 fn absorb(program: &mut Program, i: usize, at: usize, made_at: usize) {
-    let made = program.steps[made_at].clone();
+    let made = &mut program.steps[made_at];
+    let (work, inputs) = (std::mem::replace(&mut made.work, Work::Free), take(&mut made.inputs));
     let step = &mut program.steps[i];
-    let (Work::Tape(tape), Work::Tape(inner)) = (&step.work, &made.work) else { return };
-    let fused = tape.inline(at as u16, inner, step.inputs.len() as u16);
+    let (Work::Tape(tape), Work::Tape(inner)) = (&mut step.work, work) else { return };
+    *tape = tape.inline(at as u16, inner, step.inputs.len() as u16);
     step.inputs.remove(at);
-    step.inputs.extend(made.inputs);
-    step.work = Work::Tape(fused);
+    step.inputs.extend(inputs);
 }

@@ -7,22 +7,23 @@
 //! more, and a value settles at most once.
 
 use super::bodies::Bodies;
-use super::flow::{self, Outcome, Splits};
-use super::relayout;
+use super::flow::{self, Outcome};
+use super::kind::{self, Kind, Kinds};
 use crate::graph::Graph;
-use crate::graph::op::Op;
+use crate::graph::users::Users;
 use crate::index::{IdVec, MeshAxis, NodeId};
 use crate::layout::mesh::Mesh;
-use crate::layout::tensor::{Combine, TensorLayout};
+use crate::layout::tensor::Combine;
 use crate::resolve::Layouts;
+use std::rc::Rc;
 
 /// The plan: for every node, how its operands come and how its result leaves.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The splits each operation works under.
-    pub splits: IdVec<NodeId, Splits>,
+    /// How operands come.
+    pub kinds: Kinds,
     /// The layout in which each node's result arises; `None` for immediates.
-    pub raw: IdVec<NodeId, Option<Outcome>>,
+    pub raw: IdVec<NodeId, Option<Rc<Outcome>>>,
     /// Whether it is brought to its settled layout right there.
     pub settles: IdVec<NodeId, bool>,
 }
@@ -33,21 +34,21 @@ pub fn plan(
     graph: &Graph,
     layouts: &Layouts,
     mesh: &Mesh,
+    bodies: &Bodies,
     given: Option<IdVec<NodeId, bool>>,
 ) -> Plan {
-    let splits: IdVec<NodeId, Splits> =
-        graph.nodes().ids().map(|id| Splits::of(graph, id, layouts, mesh)).collect();
+    let kinds = Kinds::of(graph, layouts, mesh);
     let users = graph.users();
     let none = graph.nodes().iter().map(|_| None).collect();
     // What nothing uses is a result. A parameter's gradient is handed to the optimizer settled: it
     // is what the user looks at.
-    let mut settles: IdVec<NodeId, bool> = users.iter().map(Vec::is_empty).collect();
+    let mut settles: IdVec<NodeId, bool> =
+        graph.nodes().ids().map(|id| users[id].is_empty()).collect();
     for &(_, gradient) in &graph.gradients {
         settles[gradient] = true;
     }
     let is_given = given.is_some();
-    let plan = Plan { splits, raw: none, settles: given.unwrap_or(settles) };
-    let bodies = Bodies::of(graph, None);
+    let plan = Plan { kinds, raw: none, settles: given.unwrap_or(settles) };
     let stale = graph.nodes().iter().map(|_| true).collect();
     let mut draft = Draft { graph, layouts, mesh, users, bodies, plan, stale };
     while draft.forward() {}
@@ -64,8 +65,8 @@ struct Draft<'a> {
     graph: &'a Graph,
     layouts: &'a Layouts,
     mesh: &'a Mesh,
-    users: IdVec<NodeId, Vec<NodeId>>,
-    bodies: Bodies,
+    users: Users,
+    bodies: &'a Bodies,
     plan: Plan,
     /// Nodes whose raw layout is to be computed, since what they read has changed.
     stale: IdVec<NodeId, bool>,
@@ -75,41 +76,31 @@ impl Draft<'_> {
     /// Computes the raw layouts under the present choice; adds the operands that cannot stay
     /// partial. True if there were any.
     fn forward(&mut self) -> bool {
-        let (graph, mesh) = (self.graph, self.mesh);
+        let graph = self.graph;
         let mut changed = false;
         for (id, node) in graph.nodes().entries() {
             if !std::mem::take(&mut self.stale[id]) || flow::is_immediate(graph, id) {
                 continue;
             }
             // Operands whose raw splits are not the wanted ones are laid out anew, so they settle.
-            for &input in &node.inputs {
-                if !self.travelling(input).is_empty() && !self.fits(id, input) {
+            for (k, &input) in node.inputs.iter().enumerate() {
+                if !self.travelling(input).is_empty() && !self.fits(id, k) {
                     self.settle(input);
                     changed = true;
                 }
             }
-            let partial: Vec<&[_]> = node.inputs.iter().map(|&i| self.travelling(i)).collect();
-            let splits = &self.plan.splits[id];
-            let settled = self.layouts[id].as_ref().filter(|layout| {
-                let is_plain = matches!(node.op, Op::Elementwise(_));
-                let clear = partial.iter().all(|p| p.is_empty());
-                is_plain && clear && splits.wants(layout, &node.shape)
-            });
-            let outcome = match settled {
-                Some(layout) => Ok(Outcome { layout: layout.clone(), contracted: Vec::new() }),
-                None => flow::outcome(graph, node, splits, &partial, mesh),
-            };
-            let raw = match outcome {
-                Ok(outcome) => Some(outcome),
-                Err(operands) => {
-                    for k in operands {
-                        self.settle(node.inputs[k]);
+            let raw = if node.inputs.iter().all(|&i| self.travelling(i).is_empty()) {
+                self.kind(id).clear.clone()
+            } else {
+                match self.outcome(id) {
+                    Ok(outcome) => Some(outcome),
+                    Err(operands) => {
+                        for k in operands {
+                            self.settle(node.inputs[k]);
+                        }
+                        changed = true;
+                        self.outcome(id).ok()
                     }
-                    changed = true;
-                    let splits = &self.plan.splits[id];
-                    let settled: Vec<&[_]> =
-                        node.inputs.iter().map(|&i| self.travelling(i)).collect();
-                    flow::outcome(graph, node, splits, &settled, mesh).ok()
                 }
             };
             if self.plan.raw[id] != raw {
@@ -118,6 +109,17 @@ impl Draft<'_> {
             }
         }
         changed
+    }
+
+    /// How a result leaves with the operands that are partial now.
+    fn outcome(&self, id: NodeId) -> Result<Rc<Outcome>, Vec<usize>> {
+        let node = self.graph.node(id);
+        let partial: Vec<&[_]> = node.inputs.iter().map(|&i| self.travelling(i)).collect();
+        flow::outcome(self.graph, node, &self.kind(id).splits, &partial, self.mesh).map(Rc::new)
+    }
+
+    fn kind(&self, id: NodeId) -> &Kind {
+        self.plan.kinds.get(id)
     }
 
     fn settle(&mut self, id: NodeId) {
@@ -139,14 +141,15 @@ impl Draft<'_> {
         if self.plan.settles[id] { &[] } else { self.partial_of(id) }
     }
 
-    /// Whether the raw splits of `input` are those that `user` works under, at the same stage.
-    fn fits(&self, user: NodeId, input: NodeId) -> bool {
+    /// Whether the raw splits of an operand are those that `user` works under, at the same stage.
+    fn fits(&self, user: NodeId, operand: usize) -> bool {
+        let input = self.graph.node(user).inputs[operand];
         if self.graph.stage(user) != self.graph.stage(input) {
             return false;
         }
         let raw = self.plan.raw[input].as_ref();
-        let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
-        raw.is_some_and(|raw| splits.wants(&raw.layout.settled(), shape))
+        let wanted = self.kind(user).operands[operand].as_ref();
+        raw.zip(wanted).is_some_and(|(raw, wanted)| raw.layout.splits() == wanted.splits())
     }
 
     /// Settles every travelling value for which that is no dearer; true if any did.
@@ -160,7 +163,7 @@ impl Draft<'_> {
             }
             let Some(raw) = self.plan.raw[id].as_ref() else { continue };
             let times = |id| if self.bodies.varies(id) { micro_batches } else { 1.0 };
-            let now = times(id) * self.settle_price(id, &raw.layout);
+            let now = times(id) * self.settle_price(id, raw);
             if self.plan.settles[id] {
                 later[id] = now;
                 continue;
@@ -172,7 +175,7 @@ impl Draft<'_> {
                 let inputs = self.graph.node(user).inputs.iter();
                 let pending = inputs.filter(|&&i| !self.travelling(i).is_empty()).count();
                 // What the user would pay anyway for what it sums up itself.
-                let own = times(user) * self.own_price(user);
+                let own = times(user) * self.kind(user).price;
                 (later[user] - own).max(0.0) / pending.max(1) as f64
             };
             let on = self.users[id].iter().map(|&u| share(u)).sum::<f64>();
@@ -187,17 +190,11 @@ impl Draft<'_> {
         changed
     }
 
-    fn own_price(&self, id: NodeId) -> f64 {
-        let node = self.graph.node(id);
-        let none: Vec<&[_]> = node.inputs.iter().map(|_| &[][..]).collect();
-        match flow::outcome(self.graph, node, &self.plan.splits[id], &none, self.mesh) {
-            Ok(own) if !own.layout.is_settled() => self.settle_price(id, &own.layout),
-            _ => 0.0,
+    fn settle_price(&self, id: NodeId, raw: &Rc<Outcome>) -> f64 {
+        let kind = self.kind(id);
+        match &kind.clear {
+            Some(clear) if Rc::ptr_eq(clear, raw) => kind.price,
+            _ => kind::price(self.graph, id, &raw.layout, self.layouts, self.mesh),
         }
-    }
-
-    fn settle_price(&self, id: NodeId, raw: &TensorLayout) -> f64 {
-        let Some(to) = &self.layouts[id] else { return 0.0 };
-        relayout::plan(raw, to, self.graph.shape(id), self.mesh).1.sent as f64
     }
 }

@@ -8,6 +8,7 @@ pub mod reshape;
 pub mod cells;
 pub mod program;
 pub mod flow;
+pub mod kind;
 pub mod bodies;
 pub mod lazy;
 pub mod lower;

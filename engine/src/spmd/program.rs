@@ -26,6 +26,7 @@ use crate::index::{BodyId, IdVec, Idx as _, NodeId, Pnum, Stage, TensorAxis, Val
 use crate::layout::dims::{Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -119,10 +120,10 @@ pub struct Step {
     /// What it does.
     pub work: Work,
     /// What it reads.
-    pub inputs: Vec<ValueId>,
+    pub inputs: ValueIds,
     /// What it makes: one value, or for a collective that carries several tensors one for each
     /// input; nothing for `Assign` and `Free`.
-    pub outputs: Vec<ValueId>,
+    pub outputs: ValueIds,
     /// The part of the training step it belongs to.
     pub phase: Phase,
     /// The body it stands in.
@@ -132,6 +133,9 @@ pub struct Step {
     /// The place in the text it came from.
     pub span: Span,
 }
+
+/// A few values; most steps read and make no more than fit into the step itself.
+pub type ValueIds = SmallVec<[ValueId; 4]>;
 
 /// What a body of steps is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

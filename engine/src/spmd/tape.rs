@@ -4,6 +4,7 @@
 //! result of instruction i; the last is the tape's result. Inputs are broadcast by name.
 
 use crate::graph::op::{Element, Noise};
+use smallvec::SmallVec;
 
 /// One instruction of a tape.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,24 +88,16 @@ impl Tape {
     /// This tape with the code of `inner` in the place of its loads of input `at`. The new inputs
     /// are this tape's without `at`, then `inner`'s.
     #[must_use]
-    pub fn inline(&self, at: u16, inner: &Self, own_inputs: u16) -> Self {
-        let mut out = Self::new();
-        for instr in &inner.code {
-            out.push(match *instr {
-                Instr::Load(k) => Instr::Load(own_inputs - 1 + k),
-                Instr::Constant(_)
-                | Instr::StepNumber
-                | Instr::Training
-                | Instr::Share
-                | Instr::Index(_)
-                | Instr::Noise(..)
-                | Instr::One(..)
-                | Instr::Two(..)
-                | Instr::Three(..) => *instr,
-            });
+    pub fn inline(&self, at: u16, inner: Self, own_inputs: u16) -> Self {
+        let mut out = inner;
+        for instr in &mut out.code {
+            if let Instr::Load(k) = instr {
+                *k += own_inputs - 1;
+            }
         }
         let result = out.code.len() as u16 - 1;
-        let mut map: Vec<u16> = Vec::with_capacity(self.code.len());
+        out.code.reserve(self.code.len());
+        let mut map: SmallVec<[u16; 16]> = SmallVec::with_capacity(self.code.len());
         for instr in &self.code {
             let r = |i: u16| map[usize::from(i)];
             let register = match *instr {

@@ -8,7 +8,7 @@ use crate::index::{Idx as _, Stage};
 use crate::pipeline::order::Extent;
 use crate::pipeline::recompute::Remat;
 use crate::pipeline::schedule::Schedule;
-use crate::spec::edit;
+use crate::spec::{edit, print};
 
 /// A change of the `pipeline` statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,10 @@ pub enum Change {
     },
     /// The most even cut instead of one by hand.
     EvenCut,
+    /// The most even cut by these costs of the layers, as [`costs_of`] writes them.
+    Costs(String),
+    /// The most even cut by the operations of the layers.
+    NoCosts,
 }
 
 /// A schedule that may be chosen, or why not.
@@ -106,6 +110,8 @@ impl Outlook {
                 None => text.to_owned(),
             },
             Change::EvenCut => set(text, "balance", ""),
+            Change::Costs(costs) => set(&set(text, "balance", ""), "costs", costs),
+            Change::NoCosts => set(text, "costs", ""),
         }
     }
 
@@ -122,6 +128,13 @@ impl Outlook {
         counts[to] += 1;
         Some(counts)
     }
+}
+
+/// Seconds of layers as the option `costs` takes them: in milliseconds, three digits each.
+pub fn costs_of(seconds: &[f64]) -> String {
+    let costs = seconds.iter().map(|s| s * 1e3);
+    let costs = costs.map(|ms| print::number(format!("{ms:.2e}").parse().unwrap_or(ms)));
+    format!("({})", costs.collect::<Vec<String>>().join(" "))
 }
 
 fn capital(text: &str) -> String {

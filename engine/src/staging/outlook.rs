@@ -6,7 +6,8 @@
 //! costs of each stage ──schedule, simulate──▶ the same with M = 4K
 //! ```
 //!
-//! One unit of time is one floating point operation of one processor.
+//! One unit of time is one floating point operation of one processor, or, where the user says what
+//! each layer costs, the unit of that.
 
 use super::flops::Flops;
 use super::pipe::Pipe;
@@ -31,7 +32,7 @@ pub struct Outlook {
     pipe: Pipe,
     order: Order,
     costs: Costs,
-    /// Of each layer: its name, and what a micro-batch takes in it, forward and backward.
+    /// Of each layer: its name, and what a micro-batch costs in it, forward and backward.
     layers: Vec<(String, f64)>,
     /// The stages, in the order of the model.
     pub stages: IdVec<Stage, Part>,
@@ -48,7 +49,7 @@ pub struct Part {
     pub cell: Rank,
     /// Its layers, by number.
     pub layers: Range<usize>,
-    /// Operations of one micro-batch, forward and backward.
+    /// What a micro-batch costs, forward and backward.
     pub cost: f64,
 }
 
@@ -81,8 +82,9 @@ impl Outlook {
     pub(crate) fn new(pipe: &Pipe, graph: &Graph, program: &Program) -> Option<Self> {
         let order = program.cells.as_ref()?.order().clone();
         let flops = Flops::of(program);
-        let layers = graph.layers.iter().cloned().zip(flops.by_layer(graph)).collect();
-        let costs = pipe.costs(flops.by_stage(order.extent().stages()));
+        let of_layers = pipe.given_costs().map_or_else(|| flops.by_layer(graph), <[f64]>::to_vec);
+        let layers = graph.layers.iter().cloned().zip(of_layers).collect();
+        let costs = pipe.costs(&flops, &graph.stage_of_layer, order.extent().stages());
         let timeline = simulate(&order, &costs).ok()?;
         let held = over_time(program, &timeline);
         let mut outlook =
@@ -101,6 +103,11 @@ impl Outlook {
             Part { cell, layers, cost: forward + backward }
         };
         (0..extent.stages()).map(part).collect()
+    }
+
+    /// The unit of costs and times: `flop`, or `unit` where the user says what each layer costs.
+    pub fn unit(&self) -> &'static str {
+        if self.pipe.given_costs().is_some() { "unit" } else { "flop" }
     }
 
     /// Its schedule.
@@ -143,7 +150,7 @@ impl Outlook {
         self.pipe.balance.is_some()
     }
 
-    /// Every layer with its operations for one micro-batch, forward and backward.
+    /// Every layer with what a micro-batch costs in it, forward and backward.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = (&str, f64)> {
         self.layers.iter().map(|(name, cost)| (name.as_str(), *cost))
     }

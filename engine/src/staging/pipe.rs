@@ -78,7 +78,8 @@ impl Pipe {
             Some((costs, span)) if costs.len() != layers => {
                 let message =
                     format!("`costs` lists {} layers, the model has {layers}", costs.len());
-                return Err(fault(message, *span).hint(listed(graph)));
+                let without = Hint::edit("Take the operations of the layers.", *span, "");
+                return Err(fault(message, *span).hint(without).hint(listed(graph)));
             }
             Some((costs, _)) => costs.clone(),
             None => Flops::of(plain).by_layer(graph),
@@ -105,7 +106,17 @@ impl Pipe {
         };
         let partition = partition.map_err(|e| {
             let message = format!("The model cannot be cut into {stages} stages: {e}");
-            fault(message, self.span).hint(listed(graph))
+            let fewer = layers / self.extent.chunks.max(1) as usize;
+            let mut d = fault(message, self.span);
+            if stages > layers && fewer > 0 {
+                let name = self.schedule.name();
+                let each = match self.extent.chunks {
+                    1 => String::new(),
+                    chunks => format!(", as `{name}` has {chunks} stages in each"),
+                };
+                d = d.hint(Hint::new(format!("Take at most {fewer} cells{each}.")));
+            }
+            d.hint(listed(graph))
         })?;
         let stage = |layer| Stage(partition.cell(layer) as u32);
         // Few rows may make fewer micro-batches than asked for.
@@ -121,17 +132,30 @@ impl Pipe {
         Ok(((0..layers).map(stage).collect(), cells))
     }
 
-    /// How long the tasks of stages take, if a floating point operation takes one unit of time.
-    pub(super) fn costs(&self, stages: IdVec<Stage, StageCosts>) -> Costs {
+    /// What a micro-batch costs in each layer, forward and backward, where the user says so.
+    pub fn given_costs(&self) -> Option<&[f64]> {
+        self.costs.as_ref().map(|(costs, _)| &costs[..])
+    }
+
+    /// How long the tasks of stages take: as their layers cost where the user says so, else as many
+    /// units of time as they have floating point operations.
+    pub(super) fn costs(&self, flops: &Flops<'_>, stage_of: &[Stage], stages: u32) -> Costs {
+        let mut stages = flops.by_stage(stages);
+        if let Some(costs) = self.given_costs() {
+            let mut sums: IdVec<Stage, f64> = stages.iter().map(|_| 0.0).collect();
+            stage_of.iter().zip(costs).for_each(|(&stage, cost)| sums[stage] += cost);
+            stages = stages.entries().map(|(stage, flops)| costing(*flops, sums[stage])).collect();
+        }
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / stages.len().max(1) as f64;
         Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early }
     }
 
-    /// Who does what when, if a floating point operation takes one unit of time.
-    pub fn timeline(&self, program: &Program) -> Option<Timeline> {
+    /// Who does what when, by the costs of the layers.
+    pub fn timeline(&self, graph: &Graph, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
-        let stages = Flops::of(program).by_stage(cells.stages());
-        simulate(cells.order(), &self.costs(stages)).ok()
+        let flops = Flops::of(program);
+        let costs = self.costs(&flops, &graph.stage_of_layer, cells.stages());
+        simulate(cells.order(), &costs).ok()
     }
 }
 
@@ -170,6 +194,12 @@ impl Pipe {
         }
         costs
     }
+}
+
+/// Tasks in these proportions that cost so much together; as the papers' where they have none.
+fn costing(tasks: StageCosts, cost: f64) -> StageCosts {
+    let whole = tasks.forward + tasks.backward;
+    if whole > 0.0 { tasks.scaled(cost / whole) } else { StageCosts::UNIT.scaled(cost / 3.0) }
 }
 
 /// The layers by name.

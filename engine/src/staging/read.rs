@@ -27,6 +27,12 @@ const OPTIONS: &[&str] = &[
     "hop",
 ];
 
+/// A hop takes at most so many forward tasks, far more than any that is worth looking at.
+const MOST_HOP: f64 = 1e6;
+
+/// A layer costs at most so much.
+const MOST_COST: f64 = 1e15;
+
 impl Pipe {
     /// Reads the statement; `None` if there is none or it is wrong.
     pub fn read(around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
@@ -43,12 +49,13 @@ impl Pipe {
         let chunks = read.whole("chunks", 1, 1 << 10);
         let remat = Remat::ALL.map(|(remat, word)| (word, remat));
         let remat = read.choice("remat", &remat).unwrap_or(Remat::Never);
-        let hop = read.at_least_zero("hop").unwrap_or(0.0);
+        let takes = format!("a number from 0 to {MOST_HOP}");
+        let hop = read.number("hop", &takes, |n| (0.0..=MOST_HOP).contains(&n)).unwrap_or(0.0);
         let batch = read.word("batch").map(str::to_owned);
         let whole = |n: f64| (n.fract() == 0.0 && n >= 1.0).then_some(n as u64);
         let balance =
             numbers(&mut read, "balance", "the number of layers of each stage: (4 4)", whole);
-        let any = |n: f64| (n >= 0.0 && n.is_finite()).then_some(n);
+        let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
         let costs = numbers(&mut read, "costs", "the cost of each layer: (1 1 2)", any);
         let axis = axis?;
         let ranks = mesh.size(axis);

@@ -6,7 +6,7 @@ use meshwork_engine::cost::held;
 use meshwork_engine::index::{Rank, Stage};
 use meshwork_engine::pipeline::recompute::Remat;
 use meshwork_engine::pipeline::schedule::Schedule;
-use meshwork_engine::staging::change::{Change, piped};
+use meshwork_engine::staging::change::{Change, costs_of, piped};
 use meshwork_engine::study::Study;
 
 const MLP: &str = "mlp batch:32 in:16 hidden:32 depth:11 out:8";
@@ -169,4 +169,26 @@ fn any_study_with_layers_becomes_a_pipeline() {
          pipeline over:stages micro_batches:8\n"
     );
     assert!(!Study::new(&after).has_errors());
+}
+
+/// What the user says layers cost decides the cut, and what is predicted of it.
+#[test]
+fn costs_that_are_given_count() {
+    let layers = study(&text(2, "micro_batches:1")).graph().layers.len();
+    let mut costs = vec![0.001; layers];
+    costs[layers - 1] = 0.02;
+    let plain = text(2, "micro_batches:1 balance:(3 10)");
+    let by_operations = study(&plain).outlook().unwrap();
+    assert_eq!(by_operations.unit(), "flop");
+    let given = by_operations.changed(&plain, &Change::Costs(costs_of(&costs)));
+    let outlook = study(&given).outlook().unwrap();
+    assert_eq!(outlook.unit(), "unit");
+    let parts: Vec<f64> = outlook.stages.iter().map(|part| part.cost).collect();
+    assert!(near(parts[0], layers as f64 - 1.0) && near(parts[1], 20.0), "{parts:?}");
+    assert!(near(outlook.figures().makespan, parts.iter().sum()), "{parts:?}");
+    let of_layers: Vec<f64> = outlook.layers().map(|(_, cost)| cost).collect();
+    assert_eq!(of_layers[layers - 2..], [1.0, 20.0]);
+    let without = outlook.changed(&given, &Change::NoCosts);
+    assert_eq!(study(&without).outlook().unwrap().unit(), "flop");
+    assert_eq!(costs_of(&[0.004_123, 1.5, 0.0]), "(4.12 1500 0)");
 }

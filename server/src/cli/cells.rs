@@ -1,21 +1,22 @@
 //! What the cells of a pipeline did in the last step of a run, beside what was predicted.
 //!
 //! ```text
-//! last step of 1f1b      measured  by operations  by measured costs
-//!   makespan             52.1 ms   1.2 GFLOP      50.9 ms
+//! last step of 1f1b      measured  predicted      by measured costs
+//!   makespan             52.1 ms   1.2 Gflop      50.9 ms
 //!   bubble of makespan   21.0 %    20.0 %         20.4 %
 //!   bubble of ideal      26.6 %    25.0 %         25.6 %
 //! ```
 //!
-//! Predicted by operations is the schedule where each floating point operation takes equally long;
-//! by measured costs, where each task takes as long as such tasks of its stage took on average: what
+//! Predicted is the schedule where each floating point operation takes equally long, or each layer
+//! as long as the study says; by measured costs, where each task takes as long as such tasks of its stage took on average: what
 //! is measured beyond that are waits for letters, and other work on the machine.
 
 use super::table::{Table, count, rate};
 use meshwork_engine::index::{IdVec, Idx as _, Stage};
 use meshwork_engine::pipeline::measured::costs;
 use meshwork_engine::pipeline::simulate::StageCosts;
-use meshwork_engine::spec::print;
+use meshwork_engine::staging::change::costs_of;
+use meshwork_engine::staging::outlook::Outlook;
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline::{Kind, Timeline};
 use std::io::{self, Write};
@@ -33,19 +34,23 @@ pub(super) fn write(
     cells(measured).write(out)?;
     writeln!(out, "seconds of each stage, for a micro-batch")?;
     stages(study, measured, &costs(measured)).write(out)?;
-    let layers: Vec<String> = layers.iter().copied().map(milliseconds).collect();
-    writeln!(out, "milliseconds of each layer, for a micro-batch, forward and backward:")?;
-    writeln!(out, "  costs:({})", layers.join(" "))
+    writeln!(
+        out,
+        "milliseconds of each layer, for a micro-batch, forward and backward, at the least:"
+    )?;
+    writeln!(out, "  costs:{}", costs_of(layers))
 }
 
 fn comparison(study: &Study, measured: &Timeline) -> Table {
-    let mut table = Table::new(&["", "measured", "by operations", "by measured costs"]);
-    let predicted = study.timeline().unwrap_or_default();
+    let mut table = Table::new(&["", "measured", "predicted", "by measured costs"]);
+    let outlook = study.outlook();
+    let unit = outlook.as_ref().map_or("flop", Outlook::unit);
+    let predicted = outlook.as_ref().map(|look| look.timeline.clone()).unwrap_or_default();
     let again = study.timeline_at(measured).unwrap_or_default();
     let mut row = |name: &str, cells: [String; 3]| {
         table.row(std::iter::once(name.to_owned()).chain(cells).collect());
     };
-    let operations = count(predicted.makespan(), "FLOP");
+    let operations = count(predicted.makespan(), unit);
     row("makespan", [seconds(measured.makespan()), operations, seconds(again.makespan())]);
     let all = [measured, &predicted, &again];
     row("bubble of makespan", all.map(|t| percent(t.bubble_of_makespan())));
@@ -89,11 +94,6 @@ fn seconds(time: f64) -> String {
     }
 }
 
-/// Milliseconds with three digits, as the study text takes them.
-fn milliseconds(time: f64) -> String {
-    print::number(format!("{:.2e}", time * 1e3).parse().unwrap_or(time * 1e3))
-}
-
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
@@ -108,6 +108,5 @@ mod tests {
             [2.0, 0.0521, 0.000_004_2, 0.0].map(seconds),
             ["2.00 s", "52.1 ms", "4.20 µs", "0 µs"]
         );
-        assert_eq!([0.004_123, 1.5, 0.0].map(milliseconds), ["4.12", "1500", "0"]);
     }
 }

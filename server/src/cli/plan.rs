@@ -84,8 +84,9 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
     let of_ideal = percent(p.bubble_of_ideal);
     writeln!(out, "  bubble       {of_makespan} of the time (idle/makespan)")?;
     writeln!(out, "               {of_ideal} of the time without idling (idle/ideal)")?;
-    let makespan = count(p.makespan, "FLOP");
-    let span = count(p.stage_span, "FLOP");
+    let unit = if p.unit == "flop" { "FLOP" } else { &p.unit };
+    let makespan = count(p.makespan, unit);
+    let span = count(p.stage_span, unit);
     writeln!(out, "  takes        {makespan} from the first task to the last; a cell {span}")?;
     let mut table = Table::new(&["stage", "cell", "layers", "cost", "cell idle", "cell holds"]);
     for (i, stage) in p.stages.iter().enumerate() {
@@ -101,8 +102,8 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
             i.to_string(),
             cell.to_string(),
             layers,
-            count(stage.cost, "FLOP"),
-            count(idle, "FLOP"),
+            count(stage.cost, unit),
+            count(idle, unit),
             bytes(peak as f64),
         ]);
     }

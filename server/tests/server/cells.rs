@@ -65,7 +65,7 @@ fn what_the_cells_did_is_said_drawn_and_traced() {
     let run = meshwork(&["run", "-", "--threads", "2"], PIPELINE);
     for part in [
         "cells in the last step",
-        "measured  by operations  by measured costs",
+        "measured  predicted  by measured costs",
         "makespan",
         "bubble of makespan",
         "bubble of ideal",

@@ -5,8 +5,9 @@ use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::op::{Dtype, Init, Op, Role};
 use crate::graph::optimizer::{self, Recipe};
 use crate::graph::train::TrainOptions;
+use crate::graph::users::Users;
 use crate::graph::{Graph, autodiff};
-use crate::index::{IdVec, NodeId};
+use crate::index::NodeId;
 use std::collections::BTreeSet;
 
 impl Builder<'_> {
@@ -152,7 +153,7 @@ impl Builder<'_> {
     }
 }
 
-fn fan_in(graph: &Graph, users: &IdVec<NodeId, Vec<NodeId>>, id: NodeId) -> u64 {
+fn fan_in(graph: &Graph, users: &Users, id: NodeId) -> u64 {
     let shape = graph.shape(id);
     let einsum = users[id].iter().map(|&u| graph.node(u)).find(|n| n.op == Op::Einsum);
     match einsum {

@@ -148,6 +148,7 @@ impl Builder<'_> {
             let total = micro::over_mini_batch(graph, &cx, loss, &combined);
             graph.rename_node(total, &Name::from("loss"), Role::Loss);
             graph.loss = Some(total);
+            graph.forget(loss);
         }
     }
 
@@ -156,6 +157,7 @@ impl Builder<'_> {
         if others.is_empty() {
             return;
         }
+        self.built.mixes_micro_batches = true;
         let graph = &self.built.graph;
         let (named, rest): (Vec<NodeId>, Vec<NodeId>) =
             others.iter().rev().partition(|&&id| graph.node(id).is_named);

@@ -32,6 +32,8 @@ pub struct Built {
     pub graph: Graph,
     /// What `train` says.
     pub train: TrainOptions,
+    /// Whether something is made from the rows of one micro-batch, not of the whole batch.
+    pub mixes_micro_batches: bool,
     /// Where each tensor dimension got its size.
     pub dim_spans: BTreeMap<String, Span>,
 }

@@ -9,13 +9,13 @@ use crate::layout::mesh::Mesh;
 use crate::spmd::bodies::{Bodies, Table};
 use crate::spmd::cells::Cells;
 use crate::spmd::lazy;
-use crate::spmd::program::{BodyKind, Program};
+use crate::spmd::program::{BodyKind, Program, ValueIds};
 
 /// What lowering the micro-batches but the last has left.
 pub(super) struct Seen<'a> {
     pub(super) graph: &'a Graph,
     pub(super) settles: IdVec<NodeId, bool>,
-    pub(super) known: IdVec<NodeId, Vec<ValueId>>,
+    pub(super) known: IdVec<NodeId, ValueIds>,
     pub(super) of_node: IdVec<NodeId, Option<ValueId>>,
     pub(super) raw: IdVec<NodeId, Option<ValueId>>,
 }
@@ -35,17 +35,18 @@ impl Seen<'_> {
             graph.nodes().iter().map(|node| self.graph.find(&node.name)).collect();
         let settles = main.iter().map(|id| id.is_none_or(|id| self.settles[id])).collect();
         let bodies = Bodies::of(graph, cells);
+        let plan = lazy::plan(graph, layouts, mesh, &bodies, Some(settles));
         let shared = |id: NodeId| main[id].filter(|_| !bodies.varies(id));
         let of = |id: NodeId, table: &IdVec<NodeId, Option<ValueId>>| table[shared(id)?];
         let mut last = Lowering {
             graph,
             layouts,
             mesh,
-            plan: lazy::plan(graph, layouts, mesh, Some(settles)),
+            plan,
             known: graph
                 .nodes()
                 .ids()
-                .map(|id| shared(id).map_or_else(Vec::new, |id| self.known[id].clone()))
+                .map(|id| shared(id).map_or_else(ValueIds::new, |id| self.known[id].clone()))
                 .collect(),
             of_node: graph.nodes().ids().map(|id| of(id, &self.of_node)).collect(),
             raw: graph.nodes().ids().map(|id| of(id, &self.raw)).collect(),

@@ -23,9 +23,11 @@ use crate::layout::tensor::TensorLayout;
 use crate::resolve::Layouts;
 use crate::spmd::bodies::{Bodies, Table};
 use crate::spmd::cells::Cells;
+use crate::spmd::flow::Outcome;
 use crate::spmd::lazy::{self, Plan};
-use crate::spmd::program::{BodyKind, Program, Step, Value, Varies, Work};
+use crate::spmd::program::{BodyKind, Program, Step, Value, ValueIds, Varies, Work};
 use crate::spmd::tape::{Instr, Tape};
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// A graph with the layouts of its tensors.
@@ -50,22 +52,24 @@ pub fn lower(
         return None;
     }
     let Model { graph, layouts } = model;
+    let count = graph.nodes().len();
     let table = Table { stages: cells.map_or(1, Cells::stages), has_last: last.is_some() };
     let program = Program {
         mesh: mesh.clone(),
         dtype: graph.dtype,
-        values: IdVec::new(),
+        values: IdVec::with_capacity(count),
         sources: Vec::new(),
         loss: None,
         micro: graph.micro.clone(),
         cells: cells.cloned(),
         bodies: table.list(),
-        steps: Vec::new(),
+        steps: Vec::with_capacity(count),
         order: table.order(graph.micro.as_ref(), cells),
         of_node: IdVec::new(),
         last_of: BTreeMap::new(),
     };
-    let plan = lazy::plan(graph, layouts, mesh, None);
+    let bodies = Bodies::of(graph, cells);
+    let plan = lazy::plan(graph, layouts, mesh, &bodies, None);
     let settles = plan.settles.clone();
     let none = || graph.nodes().iter().map(|_| None).collect();
     let mut first = Lowering {
@@ -73,15 +77,15 @@ pub fn lower(
         layouts,
         mesh,
         plan,
-        bodies: Bodies::of(graph, cells),
+        bodies,
         table,
         main: None,
         elsewhere: None,
         program,
-        known: graph.nodes().iter().map(|_| Vec::new()).collect(),
+        known: graph.nodes().iter().map(|_| ValueIds::new()).collect(),
         of_node: none(),
         raw: none(),
-        made: IdVec::new(),
+        made: IdVec::with_capacity(count),
     };
     for id in graph.nodes().ids() {
         first.node(id)?;
@@ -116,7 +120,7 @@ struct Lowering<'a> {
     elsewhere: Option<Stage>,
     program: Program,
     /// The values that hold a node's tensor, one per stage and layout it was brought into.
-    known: IdVec<NodeId, Vec<ValueId>>,
+    known: IdVec<NodeId, ValueIds>,
     /// The value of each node when its own step is done.
     of_node: IdVec<NodeId, Option<ValueId>>,
     /// The value that each node's own step makes.
@@ -150,17 +154,17 @@ impl Lowering<'_> {
             Op::Index => {
                 let mut tape = Tape::new();
                 tape.push(Instr::Index(0));
-                self.compute(id, Work::Tape(tape), Vec::new());
+                self.compute(id, Work::Tape(tape), ValueIds::new());
             }
             Op::Elementwise(element) => {
                 let mut tape = Tape::new();
-                let mut inputs = Vec::new();
-                let mut registers = Vec::new();
-                for &input in &node.inputs {
+                let mut inputs = ValueIds::new();
+                let mut registers: SmallVec<[u16; 4]> = SmallVec::new();
+                for (k, &input) in node.inputs.iter().enumerate() {
                     let instr = if let Some(instr) = written(&self.graph.node(input).op) {
                         instr
                     } else {
-                        inputs.push(self.operand(id, input)?);
+                        inputs.push(self.operand(id, k)?);
                         Instr::Load(inputs.len() as u16 - 1)
                     };
                     registers.push(tape.push(instr));
@@ -190,11 +194,11 @@ impl Lowering<'_> {
                 let name = name.as_ref().unwrap_or(&node.name);
                 let mut tape = Tape::new();
                 tape.push(Instr::Noise(stream(self.graph.seed, name), *noise));
-                self.compute(id, Work::Tape(tape), Vec::new());
+                self.compute(id, Work::Tape(tape), ValueIds::new());
             }
             Op::Accumulate => self.plain(id, Work::Accumulate)?,
             Op::StopGradient => {
-                let value = self.operand(id, node.inputs[0])?;
+                let value = self.operand(id, 0)?;
                 self.known[id].push(value);
                 self.of_node[id] = Some(value);
             }
@@ -203,21 +207,21 @@ impl Lowering<'_> {
                 let asker = self.asker(id);
                 let target = self.of_node[node.inputs[0]]?;
                 let new = self.bring(node.inputs[1], &layout, asker)?;
-                self.step(id, Work::Assign, vec![target, new], None);
+                self.step(id, Work::Assign, smallvec![target, new], None);
             }
         }
         Some(())
     }
 
     fn plain(&mut self, id: NodeId, work: Work) -> Option<()> {
-        let inputs = &self.graph.node(id).inputs;
-        let inputs: Option<Vec<ValueId>> = inputs.iter().map(|&i| self.operand(id, i)).collect();
+        let operands = 0..self.graph.node(id).inputs.len();
+        let inputs: Option<ValueIds> = operands.map(|k| self.operand(id, k)).collect();
         self.compute(id, work, inputs?);
         Some(())
     }
 
     fn push(&mut self, work: Work, from: ValueId, to: ValueId, body: BodyId, asker: Asker) {
-        let (inputs, outputs) = (vec![from], vec![to]);
+        let (inputs, outputs) = (smallvec![from], smallvec![to]);
         let Asker { node, phase, .. } = asker;
         let (node, span) = (self.main_node(node), self.graph.node(node).span);
         self.program.steps.push(Step { work, inputs, outputs, phase, body, node, span });
@@ -236,20 +240,10 @@ impl Lowering<'_> {
     }
 
     /// Adds the step that computes a node and, where planned, those that settle its result.
-    fn compute(&mut self, id: NodeId, work: Work, inputs: Vec<ValueId>) {
+    fn compute(&mut self, id: NodeId, work: Work, inputs: ValueIds) {
         let Some(raw) = self.plan.raw[id].clone() else { return };
-        let mut pending: Vec<Name> = raw.contracted;
-        for &input in &inputs {
-            for name in &self.program.values[input].pending {
-                if !pending.contains(name) {
-                    pending.push(Name::clone(name));
-                }
-            }
-        }
         let is_partial = !raw.layout.is_settled();
-        if !is_partial {
-            pending.clear();
-        }
+        let pending = if is_partial { self.pending(&raw, &inputs) } else { Vec::new() };
         let node = self.graph.node(id);
         let result = Asker { body: self.bodies.of_result(id), ..self.asker(id) };
         // The last micro-batch adds to what the others accumulate in.
@@ -257,32 +251,46 @@ impl Lowering<'_> {
             self.step(id, work, inputs, Some(value));
             return;
         }
-        let value = self.value_at(id, raw.layout, pending, result);
+        let value = self.value_at(id, raw.layout.clone(), pending, result);
         self.step(id, work, inputs, Some(value));
         self.of_node[id] = Some(value);
         self.raw[id] = Some(value);
         if is_partial && !self.plan.settles[id] {
             return;
         }
-        if let Some(wanted) = self.layouts[id].clone()
-            && let Some(settled) = self.bring(id, &wanted, result)
+        let layouts = self.layouts;
+        if let Some(wanted) = &layouts[id]
+            && let Some(settled) = self.bring(id, wanted, result)
         {
             self.of_node[id] = Some(settled);
         }
+    }
+
+    /// The dimensions whose sum is pending in a partial result.
+    fn pending(&self, raw: &Outcome, inputs: &[ValueId]) -> Vec<Name> {
+        let mut pending = raw.contracted.clone();
+        for &input in inputs {
+            for name in &self.program.values[input].pending {
+                if !pending.contains(name) {
+                    pending.push(Name::clone(name));
+                }
+            }
+        }
+        pending
     }
 
     /// A value for a constant or the step number.
     fn immediate(&mut self, id: NodeId) -> Option<ValueId> {
         let asker = self.asker(id);
         let layout = self.layouts[id].clone()?;
-        if let Some(value) = self.known_as(id, |known| *known == layout, asker) {
+        if let Some(value) = self.known_as(id, &layout, asker) {
             return Some(value);
         }
         let node = self.graph.node(id);
         let mut tape = Tape::new();
         tape.push(written(&node.op)?);
         let value = self.value_at(id, layout, Vec::new(), asker);
-        self.step(id, Work::Tape(tape), Vec::new(), Some(value));
+        self.step(id, Work::Tape(tape), ValueIds::new(), Some(value));
         self.of_node[id] = Some(value);
         Some(value)
     }
@@ -316,7 +324,7 @@ impl Lowering<'_> {
     }
 
     /// The step of a node.
-    fn step(&mut self, id: NodeId, work: Work, inputs: Vec<ValueId>, output: Option<ValueId>) {
+    fn step(&mut self, id: NodeId, work: Work, inputs: ValueIds, output: Option<ValueId>) {
         let asker = self.asker(id);
         let (node, span) = (self.main_node(id), self.graph.node(id).span);
         let (outputs, phase, body) = (output.into_iter().collect(), asker.phase, self.body(asker));

@@ -13,8 +13,9 @@ use crate::spmd::program::{BodyKind, Value, Work};
 use crate::spmd::relayout::relayout;
 
 impl Lowering<'_> {
-    /// The value in which `user` reads `input`: still partial where the plan lets it travel.
-    pub(super) fn operand(&mut self, user: NodeId, input: NodeId) -> Option<ValueId> {
+    /// The value in which `user` reads an operand: still partial where the plan lets it travel.
+    pub(super) fn operand(&mut self, user: NodeId, operand: usize) -> Option<ValueId> {
+        let input = self.graph.node(user).inputs[operand];
         let stage = self.stage(user);
         if let Some(value) = self.of_node[input]
             && !self.program.values[value].layout.is_settled()
@@ -22,14 +23,13 @@ impl Lowering<'_> {
         {
             return Some(value);
         }
-        let (splits, shape) = (&self.plan.splits[user], self.graph.shape(input));
+        let wanted = self.plan.kinds.get(user).operands[operand].as_ref()?;
         let asker = self.asker(user);
-        // Mostly it is there already, and no layout need be made to see that.
         let here = Asker { body: self.bodies.of_relayout(input, asker.body), ..asker };
-        if let Some(same) = self.known_as(input, |layout| splits.wants(layout, shape), here) {
+        if let Some(same) = self.known_as(input, wanted, here) {
             return Some(same);
         }
-        let wanted = splits.operand(shape, self.mesh)?;
+        let wanted = wanted.clone();
         self.bring(input, &wanted, asker)
     }
 
@@ -51,13 +51,12 @@ impl Lowering<'_> {
         asker: Asker,
     ) -> Option<ValueId> {
         let asker = Asker { body: self.bodies.of_relayout(id, asker.body), ..asker };
-        if let Some(same) = self.known_as(id, |layout| layout == wanted, asker) {
+        if let Some(same) = self.known_as(id, wanted, asker) {
             return Some(same);
         }
         let mut at = self.at_stage(id, asker)?;
-        let shape = self.graph.shape(id).clone();
-        let from = self.program.values[at].layout.clone();
-        for collective in relayout(&from, wanted, &shape, self.mesh) {
+        let from = &self.program.values[at].layout;
+        for collective in relayout(from, wanted, self.graph.shape(id), self.mesh) {
             at = self.collective(id, at, collective, asker)?;
         }
         Some(at)
@@ -66,12 +65,12 @@ impl Lowering<'_> {
     pub(super) fn known_as(
         &self,
         id: NodeId,
-        is_wanted: impl Fn(&TensorLayout) -> bool,
+        wanted: &TensorLayout,
         asker: Asker,
     ) -> Option<ValueId> {
         let serves = |v: &ValueId| {
             let value = &self.program.values[*v];
-            is_wanted(&value.layout) && value.stage == asker.stage && self.made[*v] <= asker.body
+            value.layout == *wanted && value.stage == asker.stage && self.made[*v] <= asker.body
         };
         self.known[id].iter().copied().find(serves)
     }
@@ -90,7 +89,7 @@ impl Lowering<'_> {
             return Some(own);
         }
         let settled = self.layouts[id].clone()?;
-        if let Some(here) = self.known_as(id, |layout| *layout == settled, asker) {
+        if let Some(here) = self.known_as(id, &settled, asker) {
             return Some(here);
         }
         let node = self.graph.node(id);

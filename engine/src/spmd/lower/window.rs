@@ -7,6 +7,7 @@ use crate::layout::dims::{Dimension, Name, Shape};
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::field::Field;
 use crate::spmd::program::{Frame, Value, Work};
+use smallvec::smallvec;
 
 impl Lowering<'_> {
     /// A window (or its adjoint): where the dimension is split, each processor first receives what
@@ -18,7 +19,7 @@ impl Lowering<'_> {
         let old = self.graph.shape(node.inputs[0]);
         let axis = old.axis(read)?;
         let size = |shape: &Shape, dim: &Name| Some(shape.dim(shape.axis(dim)?).size);
-        let axes = self.plan.splits[id].get(read).to_vec();
+        let axes = self.plan.kinds.get(id).splits.get(read).to_vec();
         let parts = self.mesh.group_size(&axes);
         let (local, places) = (size(old, read)? / parts, size(&node.shape, made)? / parts);
         let with_window = if forward { &node.shape } else { old };
@@ -31,7 +32,7 @@ impl Lowering<'_> {
             edge: window.edge,
             has_window: window.taps.is_some(),
         };
-        let mut input = self.operand(id, node.inputs[0])?;
+        let mut input = self.operand(id, 0)?;
         if parts > 1 {
             let field = if forward {
                 Field::of_window(window, places, taps, local)
@@ -48,7 +49,7 @@ impl Lowering<'_> {
             }
         }
         let work = if forward { Work::Window(frame) } else { Work::Unwindow(frame) };
-        self.compute(id, work, vec![input]);
+        self.compute(id, work, smallvec![input]);
         Some(())
     }
 
@@ -74,7 +75,7 @@ impl Lowering<'_> {
         self.made.push(self.bodies.of_node(id));
         let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
         let work = Work::Collective(collective);
-        self.step(id, work, vec![from], Some(to));
+        self.step(id, work, smallvec![from], Some(to));
         Some(to)
     }
 }

@@ -76,7 +76,7 @@ pub fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
         let look = look.get()?;
         let view =
             studio.shown.with(|s| s.study.timeline_view(&look.timeline, "")).unwrap_or_default();
-        let unit = "flop".to_owned();
+        let unit = look.unit().to_owned();
         let view = View { unit, held: look.held.clone(), room: room.get(), ..view };
         Some(Sheet::of(&look.timeline, &view))
     });

@@ -20,6 +20,7 @@ const MOST_NAMES: usize = 6;
 struct Layer {
     name: String,
     cost: f64,
+    unit: &'static str,
     stage: usize,
     is_first: bool,
 }
@@ -27,7 +28,10 @@ struct Layer {
 fn layers(look: &Outlook) -> Vec<Layer> {
     let mut out: Vec<Layer> = look
         .layers()
-        .map(|(name, cost)| Layer { name: name.to_owned(), cost, stage: 0, is_first: false })
+        .map(|(name, cost)| {
+            let (name, unit) = (name.to_owned(), look.unit());
+            Layer { name, cost, unit, stage: 0, is_first: false }
+        })
         .collect();
     for (stage, part) in look.stages.entries() {
         for (i, layer) in out[part.layers.clone()].iter_mut().enumerate() {
@@ -67,7 +71,7 @@ fn rows(look: &Outlook) -> Vec<Row> {
             stage: stage.index(),
             cell: part.cell.0,
             layers,
-            cost: format::count(part.cost),
+            cost: format!("{} {}", format::count(part.cost), look.unit()),
             share: part.cost / most,
             moves: (!is_last).then(|| (can(stage, false), can(stage, true))),
         }
@@ -82,28 +86,43 @@ pub fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
         Memo::new(move |_| look.with(|l| l.as_ref().map(|l| layers(l)).unwrap_or_default()));
     let rows = Memo::new(move |_| look.with(|l| l.as_ref().map(|l| rows(l)).unwrap_or_default()));
     let by_hand = Memo::new(move |_| look.with(|l| l.as_ref().is_some_and(|l| l.is_cut_by_hand())));
+    let by_costs =
+        Memo::new(move |_| look.with(|l| l.as_ref().is_some_and(|l| l.unit() != "flop")));
     let count = Memo::new(move |_| rows.with(Vec::len));
     view! {
         <div class="cut">
             <div class="cut-head">
                 <h3>"Layers of each stage"</h3>
                 <span class="muted">
-                    {move || if by_hand.get() { "counted by hand" } else { "the most even cut" }}
+                    {move || match (by_hand.get(), by_costs.get()) {
+                        (true, _) => "counted by hand",
+                        (false, true) => "the most even cut by the costs given",
+                        (false, false) => "the most even cut",
+                    }}
                 </span>
                 <Show when=move || by_hand.get()>
                     <button class="quiet small" on:click=move |_| apply(studio, look, &Change::EvenCut)>
                         "Cut evenly"
                     </button>
                 </Show>
+                <Show when=move || by_costs.get()>
+                    <button
+                        class="quiet small"
+                        data-tip="Forget the costs that the study gives its layers"
+                        on:click=move |_| apply(studio, look, &Change::NoCosts)
+                    >
+                        "Cut by operations"
+                    </button>
+                </Show>
             </div>
             <div class="strip" aria-hidden="true">
-                {move || strip.get().into_iter().map(|Layer { name, cost, stage, is_first }| view! {
+                {move || strip.get().into_iter().map(|Layer { name, cost, unit, stage, is_first }| view! {
                     <span
                         class="strip-layer"
                         class:first=is_first
                         class:second=stage % 2 == 1
                         style:flex-grow=format!("{:.0}", cost.max(1.0))
-                        data-tip=format!("{name}: {} flop per micro-batch, stage {stage}", format::exact(cost))
+                        data-tip=format!("{name}: {} {unit} per micro-batch, stage {stage}", format::exact(cost))
                     >
                         <span class="strip-name">{name.clone()}</span>
                     </span>
@@ -132,12 +151,14 @@ fn Costs(layers: Memo<Vec<Layer>>) -> impl IntoView {
         >
             <summary>"What each layer costs"</summary>
             <table class="beside">
-                <caption class="visually-hidden">"Operations of each layer, for one micro-batch"</caption>
+                <caption class="visually-hidden">"What each layer costs, for one micro-batch"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"layer"</th>
                         <th scope="col">"stage"</th>
-                        <th scope="col">"flop per micro-batch"</th>
+                        <th scope="col">
+                            {move || layers.with(|l| l.first().map_or("", |l| l.unit))} " per micro-batch"
+                        </th>
                     </tr>
                 </thead>
                 <tbody>
@@ -186,8 +207,8 @@ fn StageRow(
                 <span class="bar" aria-hidden="true">
                     <span class="bar-fill" style:width=move || format!("{:.1}%", 100.0 * row.with(|r| r.as_ref().map_or(0.0, |r| r.share)))></span>
                 </span>
-                <span class="number" data-tip="Operations of one micro-batch, forward and backward">
-                    {part(|r| format!("{} flop", r.cost))}
+                <span class="number" data-tip="What one micro-batch costs, forward and backward">
+                    {part(|r| r.cost.clone())}
                 </span>
             </span>
             <span class="stage-moves">

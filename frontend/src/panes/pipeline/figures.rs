@@ -80,10 +80,6 @@ fn with_one_more(look: &Outlook, more: &Result<Numbers, String>) -> String {
     }
 }
 
-fn flop(n: f64) -> String {
-    format!("{} flop", format::count(n))
-}
-
 fn facts(look: &Outlook) -> Vec<Fact> {
     let figures = look.figures();
     let even = |share: f64, formula: &str| match look.schedule() {
@@ -106,6 +102,7 @@ fn facts(look: &Outlook) -> Vec<Fact> {
     let most = by_bytes().max_by_key(|(i, bytes)| (**bytes, usize::MAX - i));
     let least = by_bytes().min_by_key(|(_, bytes)| **bytes);
     let bytes = |n: u64| format::bytes(n as f64);
+    let time = |n: f64| format!("{} {}", format::count(n), look.unit());
     let memory = match (most, least) {
         (Some((most, _)), Some((least, n))) => {
             format!("of a processor of cell {most}; least in cell {least}: {}", bytes(*n))
@@ -125,10 +122,10 @@ fn facts(look: &Outlook) -> Vec<Fact> {
         },
         Fact {
             name: "Wall time of a step",
-            value: flop(figures.makespan),
+            value: time(figures.makespan),
             about: format!(
                 "makespan, first task to last; span of one cell at most {}",
-                flop(look.timeline.stage_span())
+                time(look.timeline.stage_span())
             ),
         },
         Fact {

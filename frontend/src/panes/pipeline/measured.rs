@@ -1,5 +1,6 @@
 //! What the cells did in the last step of a run, measured, beside what was predicted.
 
+use super::change::apply;
 use super::chart::Sheet;
 use super::{Look, percent};
 use crate::download;
@@ -14,6 +15,7 @@ use leptos::prelude::*;
 use meshwork_engine::export::trace::chrome_trace;
 use meshwork_engine::index::{IdVec, Rank};
 use meshwork_engine::picture::timeline::{Lanes, View};
+use meshwork_engine::staging::change::{Change, costs_of};
 use meshwork_engine::timeline::{Interval, Slot, Timeline};
 use meshwork_wire::run::{self, Event};
 
@@ -55,11 +57,14 @@ struct Seen {
     text: String,
     /// In milliseconds.
     timeline: Timeline,
+    /// Seconds of each layer.
+    layers: Vec<f64>,
 }
 
 fn seen(log: &RunLog) -> Option<Seen> {
     let Some(Event::Done { timeline: Some(timeline), .. }) = &log.end else { return None };
-    Some(Seen { text: log.text.clone(), timeline: read(timeline)? })
+    let layers = timeline.layers.clone();
+    Some(Seen { text: log.text.clone(), timeline: read(timeline)?, layers })
 }
 
 /// The engine's timeline, in milliseconds; two tasks of one time are a pair.
@@ -116,12 +121,28 @@ fn Run(
             download::save("pipeline-measured.json", &trace);
         }
     };
+    let can_cut =
+        move || is_same.get() && seen.with(|s| s.as_ref().is_some_and(|s| !s.layers.is_empty()));
+    let cut = move |_: web_sys::MouseEvent| {
+        if let Some(seen) = seen.get_untracked() {
+            apply(studio, look, &Change::Costs(costs_of(&seen.layers)));
+        }
+    };
     view! {
         <Show when=move || is_there.get()>
             <div class="measured-run">
                 <div class="cut-head">
                     <h4>{format!("The last step {name}")}</h4>
                     <div class="pane-tools">
+                        <Show when=can_cut>
+                            <button
+                                class="quiet small"
+                                data-tip="Cut the model by what each layer took, not by its operations"
+                                on:click=cut
+                            >
+                                "Cut by these times"
+                            </button>
+                        </Show>
                         <button class="quiet small" aria-label=format!("Save the step {name} as trace") on:click=save>
                             {icon(Icon::Download)}
                             <span>"Save as trace"</span>
@@ -153,7 +174,7 @@ fn Run(
     }
 }
 
-/// Bubble and time: measured, predicted by operations, and predicted by the times that were measured.
+/// Bubble and time: measured, predicted, and predicted by the times that were measured.
 #[component]
 fn Beside(
     studio: Studio,
@@ -169,8 +190,9 @@ fn Beside(
             let again = studio.shown.with(|s| s.study.timeline_at(&seen));
             columns.extend(again.map(|t| ("by measured times", ms(&t), t)));
             columns.extend(look.get().map(|l| {
-                let time = format!("{} flop", format::count(l.timeline.makespan()));
-                ("by operations", time, l.timeline.clone())
+                let time = format!("{} {}", format::count(l.timeline.makespan()), l.unit());
+                let by = if l.unit() == "flop" { "by operations" } else { "by the costs given" };
+                (by, time, l.timeline.clone())
             }));
         }
         Some(columns)

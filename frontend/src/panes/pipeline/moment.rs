@@ -49,7 +49,8 @@ pub fn Moment(
     });
     let words = move || {
         let end = times.with(|t| t.last().copied().unwrap_or(0.0));
-        format!("{} of {} flop", format::count(time.get()), format::count(end))
+        let unit = look.with(|l| l.as_ref().map_or("", |l| l.unit()));
+        format!("{} of {} {unit}", format::count(time.get()), format::count(end))
     };
     let typed = move |ev: web_sys::Event| {
         if let Ok(to) = event_target_value(&ev).parse() {
