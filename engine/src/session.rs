@@ -17,7 +17,7 @@ use crate::graph::op::{Dtype, Op, Phase, Role};
 use crate::index::{NodeId, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::spmd::program::Program;
-use crate::staging::pipe::Pipe;
+use crate::staging::flops::times_of_layers;
 use crate::study::Study;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ impl<P: Pool> Session<P> {
         self.timeline()?;
         let graph = self.study.graph();
         Some(with_host!(&self.engine, host => {
-            Pipe::layer_costs(graph, host.program(), host.worked())
+            times_of_layers(graph, host.program(), host.worked())
         }))
     }
 

@@ -13,6 +13,7 @@ pub mod train;
 pub mod models;
 pub mod micro;
 pub mod remat;
+mod parts;
 pub mod autodiff;
 pub mod expr;
 pub mod build;

@@ -1,8 +1,10 @@
-//! The operations of each body and node of a Program, for the costs of layers and stages.
+//! The operations of each body and node of a Program, and the times of its steps, for the costs of
+//! layers and stages.
 
 use crate::graph::Graph;
 use crate::index::{BodyId, IdVec, NodeId, Stage};
 use crate::pipeline::simulate::StageCosts;
+use crate::spmd::collective::Collective;
 use crate::spmd::program::{Body, BodyKind, Program, Step};
 use crate::spmd::run::{MeshImpl, walk};
 use std::collections::BTreeMap;
@@ -66,6 +68,51 @@ impl MeshImpl for Flops<'_> {
         if body.kind.varies() && body.kind != BodyKind::Recompute && !body.is_last {
             *self.of_node.entry(step.node).or_default() += flops;
         }
+        Ok(())
+    }
+}
+
+/// What a micro-batch takes in each layer, forward and backward, where the steps of a Program took
+/// so much in all; what is computed again does not count.
+pub fn times_of_layers(graph: &Graph, program: &Program, worked: &[f64]) -> Vec<f64> {
+    let mut times = Times { graph, program, worked, of: vec![0.0; graph.layers.len()] };
+    let Ok(()) = walk(program, &mut times);
+    times.of
+}
+
+struct Times<'p> {
+    graph: &'p Graph,
+    program: &'p Program,
+    worked: &'p [f64],
+    of: Vec<f64>,
+}
+
+impl Times<'_> {
+    fn note(&mut self, index: usize, step: &Step) {
+        let kind = self.program.bodies[step.body].kind;
+        if kind.varies() && kind != BodyKind::Recompute {
+            let seconds = self.worked.get(index).copied().unwrap_or(0.0);
+            let layer = self.graph.node(step.node).layer as usize;
+            self.of[layer] += seconds / self.program.micro_batches() as f64;
+        }
+    }
+}
+
+impl MeshImpl for Times<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        self.note(index, step);
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        _collective: &Collective,
+    ) -> Result<(), Infallible> {
+        self.note(index, step);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 //!   lay     built and lowered whole, for these, then cut
 //! ```
 
-mod flops;
+pub mod flops;
 pub mod pipe;
 mod read;
 pub mod outlook;

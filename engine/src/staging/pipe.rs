@@ -20,7 +20,7 @@ use crate::pipeline::recompute::{Remat, recompute};
 use crate::pipeline::schedule::Schedule;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
-use crate::spmd::program::{BodyKind, Program};
+use crate::spmd::program::Program;
 use crate::timeline::Timeline;
 
 /// What a `pipeline` statement says.
@@ -179,20 +179,6 @@ impl Pipe {
         let pnums = (0..program.ranks()).map(of_cell).collect();
         let unit = unit.to_owned();
         Some(View { title, unit, pnums, lanes: Lanes::Cells, ..View::default() })
-    }
-
-    /// What a micro-batch takes in each layer, forward and backward, where the steps of a Program
-    /// took so much in all; what is computed again does not count.
-    pub fn layer_costs(graph: &Graph, program: &Program, worked: &[f64]) -> Vec<f64> {
-        let mut costs = vec![0.0; graph.layers.len()];
-        for (step, seconds) in program.steps.iter().zip(worked) {
-            let kind = program.bodies[step.body].kind;
-            if kind.varies() && kind != BodyKind::Recompute {
-                let layer = graph.node(step.node).layer as usize;
-                costs[layer] += seconds / program.micro_batches() as f64;
-            }
-        }
-        costs
     }
 }
 
