@@ -9,7 +9,7 @@ use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::palette::{DASHES, Hue, Theme};
 use meshwork_engine::picture::scene::{Align, Form, Mark, Scene, Tone};
 use std::fmt::Write as _;
-use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen::{JsCast as _, JsValue, intern};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 /// The same as the style sheet's `--sans`.
@@ -23,6 +23,8 @@ const HATCH: (f64, f64) = (8.5, 2.0);
 const MOST_PIXELS: f64 = 8192.0;
 /// A canvas grows by so many pixels at a time.
 const GROWTH: f64 = 64.0;
+/// Texts as short as labels, in bytes: they are kept where the next picture has them again.
+const KEPT: usize = 16;
 
 type Point = (f64, f64);
 
@@ -43,7 +45,9 @@ impl Zoom {
 }
 
 /// Gives the canvas room for the scene. It only grows: pixels made anew cost more than a picture.
-pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, zoom: Zoom) {
+/// Takes how large its pixels were, in CSS pixels, if it was given room before, and returns how
+/// large they are.
+pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, zoom: Zoom, was: Option<f64>) -> f64 {
     let scale = zoom.scale(scene);
     let pixels = |length: f64| ((length * scale / GROWTH).ceil().max(1.0) * GROWTH) as u32;
     let (width, height) = (pixels(scene.width), pixels(scene.height));
@@ -57,13 +61,14 @@ pub fn fit(canvas: &HtmlCanvasElement, scene: &Scene, zoom: Zoom) {
     // so many CSS pixels for one of its own
     let size = zoom.shrunk / scale;
     let style = canvas.style();
-    for (name, pixels) in [("width", had_width.max(width)), ("height", had_height.max(height))] {
-        let length = format!("{}px", f64::from(pixels) * size);
-        if style.get_property_value(name).as_deref() != Ok(&*length) {
+    for (name, had, pixels) in [("width", had_width, width), ("height", had_height, height)] {
+        if had < pixels || was != Some(size) {
+            let length = format!("{}px", f64::from(had.max(pixels)) * size);
             // a property that exists takes a length
             drop(style.set_property(name, &length));
         }
     }
+    size
 }
 
 /// Draws the scene into the corner of the canvas, which has room for it. Setting the font brings
@@ -81,8 +86,28 @@ pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, z
     let mut brush =
         Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0, align: "" };
     // no form lies on a text, so all of one kind come together, and their ink is set once
-    scene.marks.iter().for_each(|mark| brush.form(mark));
-    scene.marks.iter().for_each(|mark| brush.text(mark));
+    let (texts, mut forms): (Vec<&Mark>, Vec<&Mark>) =
+        scene.marks.iter().partition(|m| matches!(m.form, Form::Text { .. }));
+    // nor do slices lie on each other where nothing is a box
+    let is_flat = !forms.iter().any(|m| matches!(m.form, Form::Polygon(_)));
+    for run in forms.chunk_by_mut(|a, b| is_flat && is_tile(a) && is_tile(b)) {
+        run.sort_by_key(|m| m.tone.hue());
+        for mark in run.iter() {
+            brush.fill(mark);
+        }
+        for mark in run.iter() {
+            brush.form(mark);
+        }
+    }
+    for mark in texts {
+        brush.text(mark);
+    }
+}
+
+/// Whether it is a slice with sharp corners and nothing on it.
+fn is_tile(mark: &Mark) -> bool {
+    let is_sharp = matches!(mark.form, Form::Rect { radius, .. } if radius <= 0.0);
+    is_sharp && matches!(mark.tone, Tone::Slice(_))
 }
 
 /// A canvas with what was last set on it, because setting costs more than drawing.
@@ -101,6 +126,18 @@ struct Brush {
 type Look = (Option<&'static str>, Option<(&'static str, f64)>);
 
 impl Brush {
+    /// The inside of a rectangle with sharp corners: several times as fast as a path.
+    fn fill(&mut self, mark: &Mark) {
+        if let Form::Rect { x, y, width, height, radius } = mark.form
+            && radius <= 0.0
+            && let (Some(colour), _) = self.look(mark.tone)
+        {
+            self.ink(colour);
+            self.context.fill_rect(x, y, width, height);
+        }
+    }
+
+    /// All of a form that [`Brush::fill`] leaves.
     fn form(&mut self, mark: &Mark) {
         let tone = mark.tone;
         match &mark.form {
@@ -125,23 +162,13 @@ impl Brush {
                 self.face(tone);
             }
             Form::Rect { x, y, width, height, .. } => {
-                self.rect(tone, (*x, *y), (*width, *height));
+                if let (_, Some((colour, thickness))) = self.look(tone) {
+                    self.pen(colour, thickness, "");
+                    self.context.stroke_rect(*x, *y, *width, *height);
+                }
                 let (right, bottom) = (x + width, y + height);
                 self.hatch(tone, &[(*x, *y), (right, *y), (right, bottom), (*x, bottom)]);
             }
-        }
-    }
-
-    /// A rectangle with sharp corners: several times as fast as a path.
-    fn rect(&mut self, tone: Tone, (x, y): Point, (width, height): Point) {
-        let (inside, outline) = self.look(tone);
-        if let Some(colour) = inside {
-            self.ink(colour);
-            self.context.fill_rect(x, y, width, height);
-        }
-        if let Some((colour, thickness)) = outline {
-            self.pen(colour, thickness, "");
-            self.context.stroke_rect(x, y, width, height);
         }
     }
 
@@ -193,7 +220,7 @@ impl Brush {
             self.context.set_text_align(align);
         }
         // fails only for numbers that are none
-        drop(self.context.fill_text(text, *x, y + MIDDLE * size));
+        drop(self.context.fill_text(kept(text), *x, y + MIDDLE * size));
     }
 
     fn hue(&self, hue: u8) -> Hue {
@@ -237,14 +264,14 @@ impl Brush {
     fn ink(&mut self, colour: &'static str) {
         if self.fill != colour {
             self.fill = colour;
-            self.context.set_fill_style_str(colour);
+            self.context.set_fill_style_str(intern(colour));
         }
     }
 
     fn pen(&mut self, colour: &'static str, width: f64, dash: &'static str) {
         if self.stroke != colour {
             self.stroke = colour;
-            self.context.set_stroke_style_str(colour);
+            self.context.set_stroke_style_str(intern(colour));
         }
         if (self.width - width).abs() > f64::EPSILON {
             self.width = width;
@@ -279,6 +306,11 @@ impl Brush {
         }
         self.context.close_path();
     }
+}
+
+/// The text, handed over once for all pictures if it is short.
+fn kept(text: &str) -> &str {
+    if text.len() <= KEPT { intern(text) } else { text }
 }
 
 /// The dash of a series; other lines have none.

@@ -40,20 +40,21 @@ pub fn Picture(
     let room = RwSignal::new(None::<f64>);
     let sensor = NodeRef::<Span>::new();
     watch_room(sensor, room);
-    Effect::new(move |_| {
-        let Some(canvas) = canvas.get() else { return };
+    Effect::new(move |pixel: Option<Option<f64>>| {
+        let pixel = pixel.flatten();
+        let canvas = canvas.get()?;
         let theme = if screen.dark.get() { &DARK } else { &LIGHT };
         let (density, room) = (screen.density.get(), room.get());
         scene.with(|s| {
-            if let Some(s) = s {
-                let shrunk = room.map_or(1.0, |room| (room / s.width).min(1.0));
-                let zoom = draw::Zoom { shrunk, density };
-                draw::fit(&canvas, s, zoom);
-                let scene = Arc::clone(s);
-                // after the other panes have changed, too
-                queue_microtask(move || draw::paint(&canvas, &scene, theme, zoom));
-            }
-        });
+            let Some(s) = s else { return pixel };
+            let shrunk = room.map_or(1.0, |room| (room / s.width).min(1.0));
+            let zoom = draw::Zoom { shrunk, density };
+            let pixel = draw::fit(&canvas, s, zoom, pixel);
+            let scene = Arc::clone(s);
+            // after the other panes have changed, too
+            queue_microtask(move || draw::paint(&canvas, &scene, theme, zoom));
+            Some(pixel)
+        })
     });
     let lit = studio.watch(|v| (v.picked, v.hovered.clone()));
     let outlines = Memo::new(move |_| {

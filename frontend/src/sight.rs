@@ -4,6 +4,7 @@
 
 use leptos::html::Article;
 use leptos::prelude::*;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wasm_bindgen::closure::Closure;
@@ -134,7 +135,42 @@ where
                 see.set(value);
             }
         };
-        request_animation_frame(move || request_animation_frame(follow));
+        after_this_frame(follow);
+    });
+    seen
+}
+
+thread_local! {
+    /// What is to be called when the frame that is being made is painted.
+    static CALLS: RefCell<Vec<Box<dyn FnOnce()>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls as the frame after the one that is being made begins. All who ask within a frame share
+/// what is asked of the browser.
+fn after_this_frame(call: impl FnOnce() + 'static) {
+    let is_first = CALLS.with_borrow_mut(|calls| {
+        calls.push(Box::new(call));
+        calls.len() == 1
+    });
+    if is_first {
+        request_animation_frame(|| {
+            let calls = CALLS.take();
+            request_animation_frame(move || calls.into_iter().for_each(|call| call()));
+        });
+    }
+}
+
+/// The value, for those whose work is worth sparing: while it stays the same they are not even
+/// asked whether it did. A reader of a memo is, whenever what the memo is made of changes.
+pub fn when_other<T>(value: Memo<T>) -> ReadSignal<T>
+where
+    T: Clone + PartialEq + Send + Sync + 'static,
+{
+    let (seen, see) = signal(value.get_untracked());
+    Effect::new(move |_| {
+        if value.with(|v| seen.with_untracked(|s| v != s)) {
+            see.set(value.get_untracked());
+        }
     });
     seen
 }

@@ -2,11 +2,12 @@
 //! follows from them by memos (text → study → what is shown → pictures).
 
 use crate::history::Document;
-use crate::sight::one_frame_later;
+use crate::sight::{one_frame_later, when_other};
 use leptos::prelude::*;
 use meshwork_engine::cost::tally::Totals;
 use meshwork_engine::diag::Code;
 use meshwork_engine::layout::dims::Dimension;
+use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::spec::ast::Stmt;
 use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
 use std::collections::BTreeSet;
@@ -127,7 +128,9 @@ pub struct Studio {
     /// Its tensors.
     pub tensors: Memo<Arc<[TensorInfo]>>,
     /// Its tensor dimensions.
-    pub dims: Memo<Vec<Dimension>>,
+    pub dims: ReadSignal<Vec<Dimension>>,
+    /// Its mesh.
+    pub mesh: ReadSignal<Mesh>,
     /// Its collectives.
     pub collectives: Memo<Arc<[CollectiveInfo]>>,
     /// What the shown study costs one processor that does everything alone, for comparison.
@@ -149,7 +152,8 @@ impl Studio {
         });
         let told = one_frame_later(shown);
         let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
-        let dims = Memo::new(move |_| shown.with(|s| s.study.dims()));
+        let dims = when_other(Memo::new(move |_| shown.with(|s| s.study.dims())));
+        let mesh = when_other(Memo::new(move |_| shown.with(|s| s.study.mesh().clone())));
         let collectives = Memo::new(move |_| told.with(|s| Arc::from(s.study.collectives())));
         // clicks on mesh and layout leave it as it is
         let model = Memo::new(move |_| told.with(|s| without_layout(&s.study)));
@@ -159,7 +163,7 @@ impl Studio {
             told.with_untracked(|s| s.study.alone().totals())
         });
         let view = RwSignal::new(view);
-        Self { document, view, text, study, shown, told, tensors, dims, collectives, alone }
+        Self { document, view, text, study, shown, told, tensors, dims, mesh, collectives, alone }
     }
 
     /// Changes the text as one step of the history.

@@ -49,6 +49,9 @@ fn pieces(pnums: &[Pnum], most: usize) -> (Vec<String>, bool) {
 
 /// A short label: all numbers when they fit, otherwise the first ones and an ellipsis.
 pub(super) fn label(pnums: &[Pnum]) -> String {
+    if let [one] = pnums {
+        return one.0.to_string();
+    }
     let (parts, complete) = pieces(pnums, LABEL_CHARS);
     let all = parts.join(",");
     if complete && all.chars().count() <= LABEL_CHARS {
@@ -69,6 +72,9 @@ pub(super) fn label(pnums: &[Pnum]) -> String {
 
 /// The whole list, runs shortened: `0, 2, 4–7`; a list of very many runs ends early and says so.
 pub(super) fn list(pnums: &[Pnum]) -> String {
+    if let [one] = pnums {
+        return one.0.to_string();
+    }
     let (parts, complete) = pieces(pnums, LIST_PIECES);
     let text = parts.join(", ");
     match pnums.last() {

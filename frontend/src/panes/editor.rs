@@ -18,6 +18,8 @@ pub fn Editor(studio: Studio) -> impl IntoView {
         studio.study.with(|s| highlight::lines(&text, s.diagnostics()))
     });
     let count = Memo::new(move |_| lines.with(Vec::len));
+    let can_undo = Memo::new(move |_| studio.can_undo());
+    let can_redo = Memo::new(move |_| studio.can_redo());
     Effect::new(move |_| {
         let text = studio.text.get();
         if let Some(area) = area.get() {
@@ -33,7 +35,7 @@ pub fn Editor(studio: Studio) -> impl IntoView {
                         class="tool"
                         aria-label="Undo"
                         data-tip="Undo (Ctrl+Z)"
-                        prop:disabled=move || !studio.can_undo()
+                        prop:disabled=move || !can_undo.get()
                         on:click=move |_| studio.undo()
                     >
                         {icon(Icon::Undo)}
@@ -42,7 +44,7 @@ pub fn Editor(studio: Studio) -> impl IntoView {
                         class="tool"
                         aria-label="Redo"
                         data-tip="Redo (Ctrl+Shift+Z)"
-                        prop:disabled=move || !studio.can_redo()
+                        prop:disabled=move || !can_redo.get()
                         on:click=move |_| studio.redo()
                     >
                         {icon(Icon::Redo)}

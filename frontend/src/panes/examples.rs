@@ -23,7 +23,8 @@ fn open(studio: Studio, example: &Example) {
 #[component]
 pub fn ExamplesMenu(studio: Studio) -> impl IntoView {
     let is_open = RwSignal::new(false);
-    let now = move |e: &'static Example| studio.text.with(|t| t == e.text);
+    // a closed menu does not follow the text
+    let now = move |e: &'static Example| is_open.get() && studio.text.with(|t| t == e.text);
     let close = move || is_open.set(false);
     let button = NodeRef::<Button>::new();
     let escape = move || {

@@ -51,8 +51,7 @@ fn toggled(rule: &[String], mesh_dim: &str) -> Vec<String> {
 /// The editor of the layout rules.
 #[component]
 pub fn LayoutEditor(studio: Studio) -> impl IntoView {
-    let grid =
-        Memo::new(move |_| studio.shown.with(|s| studio.dims.with(|d| Grid::of(&s.study, d))));
+    let grid = Memo::new(move |_| studio.shown.with(|s| Grid::of(&s.study, &s.study.dims())));
     let verdicts = what_if::verdicts(studio);
     let rows =
         Memo::new(move |_| grid.with(|g| g.rows.iter().map(|r| r.0.clone()).collect::<Vec<_>>()));

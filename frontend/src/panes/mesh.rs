@@ -32,7 +32,7 @@ fn pairs(mesh: &Mesh) -> Pairs {
 /// The editor of the mesh.
 #[component]
 pub fn MeshEditor(studio: Studio) -> impl IntoView {
-    let mesh: Memo<Pairs> = Memo::new(move |_| studio.shown.with(|s| pairs(s.study.mesh())));
+    let mesh: Memo<Pairs> = Memo::new(move |_| studio.mesh.with(pairs));
     let names = Memo::new(move |_| {
         mesh.with(|m: &Pairs| m.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>())
     });

@@ -18,7 +18,7 @@ const TWIN: &str = "#mesh";
 /// The mesh and the picked processor.
 #[component]
 pub fn Processors(studio: Studio) -> impl IntoView {
-    let mesh = Memo::new(move |_| studio.shown.with(|s| s.study.mesh().clone()));
+    let mesh = studio.mesh;
     let is_table = studio.watch(|v| v.tables.contains(TWIN));
     let toggle = move |()| {
         studio.view.update(|v| {
@@ -107,7 +107,7 @@ fn moved(mesh: &Mesh, picked: Option<u32>, key: &str) -> Move {
 }
 
 #[component]
-fn Inspector(studio: Studio, mesh: Memo<Mesh>) -> impl IntoView {
+fn Inspector(studio: Studio, mesh: ReadSignal<Mesh>) -> impl IntoView {
     let picked = studio.watch(|v| v.picked);
     let valid =
         Memo::new(move |_| picked.get().filter(|&p| mesh.with(|m| u64::from(p) < m.processors())));

@@ -12,7 +12,7 @@ use leptos::html::Article;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::picture;
-use meshwork_engine::picture::scene::Scene;
+use meshwork_engine::picture::scene::{Scene, Table};
 use meshwork_engine::study::{Study, TensorInfo};
 use std::sync::Arc;
 
@@ -39,10 +39,18 @@ impl Card {
 }
 
 impl Card {
+    /// The picture, without its table.
     fn scene(&self) -> Option<Scene> {
         let t = &self.tensor;
         let layout = t.layout.as_ref()?;
-        Some(picture::tensor::scene(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
+        Some(picture::tensor::sketch(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
+    }
+
+    /// The table that says the same.
+    fn table(&self) -> Option<Table> {
+        let t = &self.tensor;
+        let layout = t.layout.as_ref()?;
+        Some(picture::tensor::table(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
     }
 
     fn name(&self) -> String {
@@ -243,7 +251,7 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
                 .into_any(),
                 Body::Table => view! {
                     <div class="card-body">
-                        {move || drawn.get().map(|s| table(&s.table))}
+                        {move || card.with(|c| c.as_ref().and_then(Card::table)).map(|t| table(&t))}
                     </div>
                 }
                 .into_any(),

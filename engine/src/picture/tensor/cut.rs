@@ -28,6 +28,8 @@ pub(super) struct Cut<'a> {
     layout: &'a TensorLayout,
     /// Mesh dimensions along which the slices are summands (or candidates for max, min).
     pending: Vec<(MeshAxis, Combine)>,
+    /// The same in words: `sum over cols pending`; `None` when the slices are final.
+    pending_words: Option<String>,
     /// The cell of a pipeline, along a mesh dimension, where the tensor exists.
     cell: Option<(MeshAxis, u64)>,
     /// Blocks per tensor dimension.
@@ -75,7 +77,20 @@ impl<'a> Cut<'a> {
         }
         let sizes = layout.slice_sizes(shape, mesh);
         let parts = layout.splits().iter().map(|axes| mesh.group_size(axes)).collect();
-        Self { name, shape, mesh, layout, pending, cell, parts, sizes, offsets, strides }
+        let pending_words = in_words(&pending, mesh);
+        Self {
+            name,
+            shape,
+            mesh,
+            layout,
+            pending,
+            pending_words,
+            cell,
+            parts,
+            sizes,
+            offsets,
+            strides,
+        }
     }
 
     /// How many distinct slices.
@@ -119,28 +134,26 @@ impl<'a> Cut<'a> {
     }
 
     /// `sum over cols pending`; `None` when the slices are final.
-    pub(super) fn pending(&self) -> Option<String> {
-        let kinds = [Combine::Sum, Combine::Max, Combine::Min].into_iter().filter_map(|kind| {
-            let of_kind = self.pending.iter().filter(|(_, k)| *k == kind);
-            let axes: Vec<MeshAxis> = of_kind.map(|&(a, _)| a).collect();
-            let named = !axes.is_empty();
-            named.then(|| format!("{} over {}", kind.name(), self.mesh.names(&axes)))
-        });
-        let kinds: Vec<String> = kinds.collect();
-        (!kinds.is_empty()).then(|| format!("{} pending", words::and(&kinds)))
+    pub(super) fn pending(&self) -> Option<&str> {
+        self.pending_words.as_deref()
     }
 
     /// What a pointer on a block is told: `slice [0..4, 8..16] of w on processors 0, 2`.
     pub(super) fn tip(&self, block: &[u64], holders: &[Pnum]) -> String {
-        let ranges: Vec<String> =
-            block.iter().enumerate().map(|(dim, &b)| self.range(dim, b)).collect();
-        let what = if ranges.is_empty() {
-            self.name.to_owned()
-        } else {
-            format!("slice [{}] of {}", ranges.join(", "), self.name)
-        };
-        let pending = self.pending().map_or(String::new(), |p| format!("; {p}"));
-        format!("{what} on {}{pending}", words::processors(holders))
+        let mut tip = String::new();
+        for (dim, &number) in block.iter().enumerate() {
+            tip.push_str(if dim == 0 { "slice [" } else { ", " });
+            tip.push_str(&self.range(dim, number));
+        }
+        tip.push_str(if block.is_empty() { "" } else { "] of " });
+        tip.push_str(self.name);
+        tip.push_str(" on ");
+        tip.push_str(&words::processors(holders));
+        if let Some(pending) = self.pending() {
+            tip.push_str("; ");
+            tip.push_str(pending);
+        }
+        tip
     }
 
     /// `batch 8 / rows`: a dimension, its size, and the mesh dimensions that cut it.
@@ -181,7 +194,7 @@ impl<'a> Cut<'a> {
         head.extend(["processors".to_owned(), "values".to_owned()]);
         let all = self.count();
         let listed = all.min(TABLE_ROWS);
-        let values = self.pending().unwrap_or_else(|| "final".to_owned());
+        let values = self.pending().unwrap_or("final");
         // The first ones, and always the last.
         let serials = (0..listed).map(|i| if i + 1 == listed { all - 1 } else { i });
         let row = |serial: u64| {
@@ -189,7 +202,7 @@ impl<'a> Cut<'a> {
             let numbers: Vec<String> = block.iter().map(u64::to_string).collect();
             let mut row = vec![format!("({})", numbers.join(", "))];
             row.extend(block.iter().enumerate().map(|(dim, &b)| self.range(dim, b)));
-            row.extend([words::list(&self.holders(&block)), values.clone()]);
+            row.extend([words::list(&self.holders(&block)), values.to_owned()]);
             row
         };
         let caption = if listed < all {
@@ -199,4 +212,16 @@ impl<'a> Cut<'a> {
         };
         Table { caption, head, rows: serials.map(row).collect() }
     }
+}
+
+/// What is pending, in words.
+fn in_words(pending: &[(MeshAxis, Combine)], mesh: &Mesh) -> Option<String> {
+    let kinds = [Combine::Sum, Combine::Max, Combine::Min].into_iter().filter_map(|kind| {
+        let of_kind = pending.iter().filter(|(_, k)| *k == kind);
+        let axes: Vec<MeshAxis> = of_kind.map(|&(a, _)| a).collect();
+        let named = !axes.is_empty();
+        named.then(|| format!("{} over {}", kind.name(), mesh.names(&axes)))
+    });
+    let kinds: Vec<String> = kinds.collect();
+    (!kinds.is_empty()).then(|| format!("{} pending", words::and(&kinds)))
 }

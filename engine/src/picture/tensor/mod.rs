@@ -21,7 +21,7 @@ mod solid;
 
 use super::draft::{Draft, Words, arrange};
 use super::elide::{self, Slot};
-use super::scene::{Align, Scene, Tone};
+use super::scene::{Align, Scene, Table, Tone};
 use super::words;
 use crate::index::MeshAxis;
 use crate::layout::dims::Shape;
@@ -131,6 +131,31 @@ pub fn scene(
     mesh: &Mesh,
     cell: Option<(MeshAxis, u64)>,
 ) -> Scene {
+    let table = table(name, shape, layout, partial, mesh, cell);
+    Scene { table, ..sketch(name, shape, layout, partial, mesh, cell) }
+}
+
+/// The table of a scene alone.
+pub fn table(
+    name: &str,
+    shape: &Shape,
+    layout: &TensorLayout,
+    partial: &[MeshAxis],
+    mesh: &Mesh,
+    cell: Option<(MeshAxis, u64)>,
+) -> Table {
+    Cut::new(name, shape, layout, partial, mesh, cell).table()
+}
+
+/// A scene without its table, which takes longer than all that is drawn.
+pub fn sketch(
+    name: &str,
+    shape: &Shape,
+    layout: &TensorLayout,
+    partial: &[MeshAxis],
+    mesh: &Mesh,
+    cell: Option<(MeshAxis, u64)>,
+) -> Scene {
     let cut = Cut::new(name, shape, layout, partial, mesh, cell);
     let plan = Plan::new(&cut);
     let look = look(&cut, &plan);
@@ -220,13 +245,13 @@ fn boxes(cut: &Cut<'_>, plan: &Plan, look: &Look) -> Draft {
     draft
 }
 
-/// Title, description and table.
+/// Title and description.
 fn words_of(cut: &Cut<'_>, plan: &Plan) -> Words {
     let Cut { name, shape, mesh, .. } = *cut;
     let splits = cut.splits();
     let split = splits.as_ref().map_or("whole".to_owned(), |s| format!("split by {s}"));
     let pending = cut.pending();
-    let suffix = pending.as_ref().map_or(String::new(), |p| format!(", {p}"));
+    let suffix = pending.map_or(String::new(), |p| format!(", {p}"));
     let title = format!("{name}{shape}, {split}{suffix}");
 
     let processors = words::count(mesh.processors(), "processor");
@@ -260,7 +285,7 @@ fn words_of(cut: &Cut<'_>, plan: &Plan) -> Words {
     };
     let description =
         format!("Tensor {name}{shape} on {on}. {each}{replicated}{pending}{left_out}{in_pieces}");
-    Words { title, description, table: cut.table() }
+    Words { title, description, table: Table::default() }
 }
 
 /// The ending of a verb whose subject is the holders.
