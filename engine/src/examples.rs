@@ -170,7 +170,7 @@ train optimizer:adam rate:0.01 steps:100 seed:1
 mesh stages:4 rows:2
 layout batch:rows
 model mlp batch:64 in:32 hidden:32 depth:11 out:32
-train optimizer:adam rate:0.003 steps:100 seed:1
+train optimizer:adam rate:0.003 steps:100 seed:1 dtype:f64
 pipeline over:stages micro_batches:8 schedule:gpipe remat:on
 ",
     },
@@ -184,7 +184,7 @@ pipeline over:stages micro_batches:8 schedule:gpipe remat:on
 mesh stages:4 cols:2
 layout vocab:cols heads:cols d_ff:cols
 model transformer batch:16 length:8 vocab:32 d_model:16 heads:4 d_ff:64 layers:8
-train optimizer:adam rate:0.003 steps:50 seed:1
+train optimizer:adam rate:0.003 steps:50 seed:1 dtype:f64
 pipeline over:stages micro_batches:8 schedule:1f1b
 ",
     },

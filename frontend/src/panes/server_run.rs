@@ -79,7 +79,7 @@ fn There(studio: Studio, runs: Runs) -> impl IntoView {
                 </p>
             </Show>
             <RunView log=log label="on the server" />
-            {move || log.with(|l: &RunLog| l.end.as_ref().and_then(proof))}
+            {move || log.with(|l: &RunLog| proof(l.end.as_ref()?, &l.text))}
             <SampleBox
                 log=log
                 written=runs.sample_there
