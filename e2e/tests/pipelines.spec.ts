@@ -169,6 +169,19 @@ test('a run is measured beside the prediction', async ({ page }) => {
   await expect(measured).toContainText('The study has been changed since this run');
 });
 
+test('the model is cut by the times that were measured, and by operations again', async ({ page }) => {
+  const studio = await new Studio(page).open();
+  await studio.text.fill(PIPELINE);
+  await studio.runHere();
+  await pane(page).getByRole('button', { name: 'Cut by these times' }).click();
+  await expect(studio.text).toHaveValue(/costs:\([\d. e-]+\) # cut/);
+  await expect(pane(page).locator('.cut-head').first()).toContainText('by the costs given');
+  await expect(slider(page)).toHaveAttribute('aria-valuetext', /of .* unit/);
+  await pane(page).getByRole('button', { name: 'Cut by operations' }).click();
+  await expect(studio.text).toHaveValue(PIPELINE);
+  await expect(slider(page)).toHaveAttribute('aria-valuetext', /of .* flop/);
+});
+
 test('the timeline is saved as a trace', async ({ page }) => {
   const studio = await new Studio(page).open();
   await studio.text.fill(PIPELINE);

@@ -60,6 +60,8 @@ impl Surroundings<'_> {
         let around = Surroundings { places: &places, ..self };
         let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
         let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
+        let micro = cutting.as_ref().zip(built.graph.micro.as_ref());
+        diagnostics.extend(micro.and_then(|(cutting, micro)| cutting.fewer(micro)));
         let mut laid = Laid { built, layouts, pipe, lowered: None };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return laid;

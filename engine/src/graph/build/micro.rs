@@ -58,6 +58,25 @@ impl Cutting {
         let span = read.get("micro_batches")?.span;
         (count > 1).then(|| Self::new(read.word("batch"), count, span))
     }
+
+    /// Says that the batch has no rows for as many micro-batches as are asked for.
+    pub fn fewer(&self, micro: &MicroBatches) -> Option<Diagnostic> {
+        let (whole, size, count) = (micro.whole, micro.size, micro.count());
+        if count == self.count {
+            return None;
+        }
+        let message = format!(
+            "The {whole} rows of `{}` make {count} micro-batches of {size}, not {}",
+            self.dim, self.count
+        );
+        let fits = |n: &u64| whole.is_multiple_of(*n);
+        let below = (1..=self.count.min(whole)).rev().find(fits);
+        let above = (self.count..=whole).find(fits);
+        let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
+        let mend = format!("Take {}.", both.join(" or "));
+        let d = Diagnostic::warning(Code::MicroBatches, self.span, message);
+        Some(d.hint(Hint::new(mend)))
+    }
 }
 
 impl Builder<'_> {
