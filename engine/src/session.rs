@@ -174,13 +174,13 @@ impl<P: Pool> Session<P> {
         with_host!(&self.engine, host => host.timeline())
     }
 
-    /// Seconds that a micro-batch took in each layer, forward and backward, at the least of all
+    /// Seconds that a micro-batch took in each layer, forward and backward, on average over all
     /// training steps, for the option `costs` of `pipeline`; nothing without a clock or a pipeline.
     pub fn layer_costs(&self) -> Option<Vec<f64>> {
         self.timeline()?;
         let graph = self.study.graph();
         Some(with_host!(&self.engine, host => {
-            times_of_layers(graph, host.program(), host.worked())
+            times_of_layers(graph, host.program(), &host.worked())
         }))
     }
 

@@ -209,7 +209,8 @@ impl Run {
     }
 }
 
-/// Who did what when in the last step, and what each layer took. The cells share the worker's one thread, so they take turns.
+/// Who did what when in the last step, and what each layer took. The cells share the worker's one
+/// thread, so they take turns.
 fn timeline(measured: &timeline::Timeline, layers: Vec<f64>) -> Timeline {
     let interval = |i: &timeline::Interval| {
         let timeline::Interval { start, end, .. } = *i;

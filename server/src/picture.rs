@@ -4,7 +4,8 @@ use meshwork_engine::diag::nearest;
 use meshwork_engine::export::trace::chrome_trace;
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::svg::{Style, draw};
-use meshwork_engine::picture::{mesh, sheet, tensor};
+use meshwork_engine::picture::tensor::Sliced;
+use meshwork_engine::picture::{mesh, sheet};
 use meshwork_engine::study::{Study, TensorInfo};
 use meshwork_engine::timeline::Timeline;
 
@@ -68,7 +69,8 @@ fn tensor_scene(study: &Study, name: &str) -> Result<Scene, String> {
 
 fn scene(study: &Study, info: &TensorInfo) -> Option<Scene> {
     let layout = info.layout.as_ref()?;
-    Some(tensor::scene(&info.name, &info.shape, layout, &info.partial, study.mesh(), info.cell))
+    let sliced = Sliced::new(&info.name, &info.shape, layout, study.mesh());
+    Some(Sliced { partial: &info.partial, cell: info.cell, ..sliced }.scene())
 }
 
 /// Says that a study has no such tensor, and which one may have been meant.

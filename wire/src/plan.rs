@@ -117,8 +117,8 @@ pub struct Pipeline {
     pub schedule: String,
     /// `off`, `on` or `except_last`.
     pub remat: String,
-    /// The unit of costs and times: `flop`, floating point operations of one processor, or `unit`
-    /// where the study says what each layer costs.
+    /// The unit of costs and times: `flop`, floating point operations of one processor, or
+    /// `units` where the study says what each layer costs.
     pub unit: String,
     /// From the first task of any cell to the last of any.
     pub makespan: f64,

@@ -44,8 +44,8 @@ pub struct Machine<T, P> {
     patience: Duration,
     clock: Option<Clock>,
     timeline: Option<Timeline>,
-    /// Seconds of work for each step of the Program: the least of all training steps.
-    worked: Vec<f64>,
+    /// Seconds of work for each step of the Program in all training steps, and how many these are.
+    worked: (Vec<f64>, u32),
     fault: Option<Fault>,
 }
 
@@ -70,7 +70,8 @@ impl<T: Number, P: Pool> Machine<T, P> {
             let host = Host::new(Arc::clone(&common), number, places, pool);
             hosts.push(Some(Box::new(host)));
         }
-        let (patience, clock, timeline, worked) = (PATIENCE, None, None, Vec::new());
+        let worked = (vec![0.0; common.program().steps.len()], 0);
+        let (patience, clock, timeline) = (PATIENCE, None, None);
         Self { common, hosts, crew, patience, clock, timeline, worked, fault }
     }
 
@@ -100,22 +101,18 @@ impl<T: Number, P: Pool> Machine<T, P> {
         self.timeline.as_ref()
     }
 
-    /// Seconds of work for each step of the Program, all hosts together: the least of all training
-    /// steps, since other work on the machine only adds to it. Nothing without a clock.
-    pub fn worked(&self) -> &[f64] {
-        &self.worked
+    /// Seconds of work for each step of the Program, all hosts together, in an average training
+    /// step: the clock may be too coarse for a single one. Zeros without a clock.
+    pub fn worked(&self) -> Vec<f64> {
+        let (seconds, count) = &self.worked;
+        seconds.iter().map(|seconds| seconds / f64::from(*count).max(1.0)).collect()
     }
 
     fn note_work(&mut self) {
-        let mut sums = vec![0.0; self.program().steps.len()];
-        for host in self.home() {
+        let (sums, count) = &mut self.worked;
+        *count += 1;
+        for host in self.hosts.iter().flatten() {
             sums.iter_mut().zip(host.worked()).for_each(|(sum, seconds)| *sum += seconds);
-        }
-        if self.worked.is_empty() {
-            self.worked = sums;
-        } else {
-            let all = self.worked.iter_mut().zip(sums);
-            all.for_each(|(least, now)| *least = least.min(now));
         }
     }
 

@@ -238,9 +238,15 @@ impl Graph {
         if let Some(loss) = &mut self.loss {
             at(loss);
         }
-        let place = |at: usize| kept.iter().take(at).flatten().count();
-        for block in &mut self.remat_blocks {
-            *block = place(block.start)..place(block.end);
+        if !self.remat_blocks.is_empty() {
+            let mut places = vec![0];
+            places.extend(keep.iter().scan(0, |place, keep| {
+                *place += usize::from(*keep);
+                Some(*place)
+            }));
+            for block in &mut self.remat_blocks {
+                *block = places[block.start]..places[block.end];
+            }
         }
     }
 

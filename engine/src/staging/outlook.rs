@@ -105,9 +105,9 @@ impl Outlook {
         (0..extent.stages()).map(part).collect()
     }
 
-    /// The unit of costs and times: `flop`, or `unit` where the user says what each layer costs.
+    /// The unit of costs and times: `flop`, or `units` where the user says what each layer costs.
     pub fn unit(&self) -> &'static str {
-        if self.pipe.given_costs().is_some() { "unit" } else { "flop" }
+        if self.pipe.given_costs().is_some() { "units" } else { "flop" }
     }
 
     /// Its schedule.

@@ -56,17 +56,18 @@ fn same_on_any_threads(study: &Study) {
     let mut alone = on(study, Alone);
     let expected = bits(&mut alone);
     lawful(study, alone.timeline().unwrap());
-    of_layers(&alone);
+    of_layers(on(study, Alone));
     for threads in [2, 3, 5] {
         let mut cells = on(study, Threads::new(threads).unwrap());
         assert!(bits(&mut cells) == expected, "{threads} threads\n{}", study.text());
         lawful(study, cells.timeline().unwrap());
-        of_layers(&cells);
+        of_layers(on(study, Threads::new(threads).unwrap()));
     }
 }
 
 /// The layers take time, and all together no more than the cells work.
-fn of_layers<P: Pool>(session: &Session<P>) {
+fn of_layers<P: Pool>(mut session: Session<P>) {
+    session.step();
     let timeline = session.timeline().unwrap();
     let micro_batches = session.study().program().unwrap().micro_batches() as f64;
     let costs = session.layer_costs().unwrap();

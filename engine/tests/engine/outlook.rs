@@ -182,7 +182,7 @@ fn costs_that_are_given_count() {
     assert_eq!(by_operations.unit(), "flop");
     let given = by_operations.changed(&plain, &Change::Costs(costs_of(&costs)));
     let outlook = study(&given).outlook().unwrap();
-    assert_eq!(outlook.unit(), "unit");
+    assert_eq!(outlook.unit(), "units");
     let parts: Vec<f64> = outlook.stages.iter().map(|part| part.cost).collect();
     assert!(near(parts[0], layers as f64 - 1.0) && near(parts[1], 20.0), "{parts:?}");
     assert!(near(outlook.figures().makespan, parts.iter().sum()), "{parts:?}");

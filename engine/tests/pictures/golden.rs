@@ -5,10 +5,11 @@
 
 use crate::say::{self, mesh, tensor};
 use meshwork_engine::picture::curve::{self, Chart, Series};
+use meshwork_engine::picture::mesh as mesh_picture;
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::sheet::compose;
 use meshwork_engine::picture::svg::{Colours, Style, draw};
-use meshwork_engine::picture::{mesh as mesh_picture, tensor as tensor_picture};
+use meshwork_engine::picture::tensor::Sliced;
 
 pub(crate) fn check_in(colours: Colours, file: &str, scene: &Scene) {
     let path = format!("{}/tests/pictures/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -173,6 +174,6 @@ fn titles_and_descriptions_say_what_is_drawn() {
 
     let whole = mesh("rows:2");
     let layout = say::rules("").tensor_layout(&say::shape(""), &whole).unwrap();
-    let loss = tensor_picture::scene("loss", &say::shape(""), &layout, &[], &whole, None);
+    let loss = Sliced::new("loss", &say::shape(""), &layout, &whole).scene();
     assert_eq!(loss.title, "loss[], whole");
 }

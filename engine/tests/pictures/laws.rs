@@ -7,9 +7,10 @@ use meshwork_engine::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim
 use meshwork_engine::layout::tensor::{Combine, TensorLayout};
 use meshwork_engine::picture::curve::{self, Chart, Series};
 use meshwork_engine::picture::geometry::Bounds;
+use meshwork_engine::picture::mesh as mesh_picture;
 use meshwork_engine::picture::scene::{Form, Scene, Tone};
 use meshwork_engine::picture::svg::{Style, draw};
-use meshwork_engine::picture::{mesh as mesh_picture, tensor as tensor_picture};
+use meshwork_engine::picture::tensor::Sliced;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -95,7 +96,7 @@ proptest! {
 
     #[test]
     fn tensors((mesh, shape, layout) in cases()) {
-        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh, None);
+        let scene = Sliced::new("w", &shape, &layout, &mesh).scene();
         check_scene(&scene)?;
 
         let parts: Vec<u64> = layout.splits().iter().map(|a| mesh.group_size(a)).collect();
@@ -141,7 +142,7 @@ proptest! {
         let split = vec![vec![MeshAxis::new(0)], vec![MeshAxis::new(1)]];
         let layout = TensorLayout::new(split, Vec::new(), &shape, &mesh).unwrap();
         prop_assert_eq!(layout.split_by(MeshAxis::new(1)), Some(TensorAxis::new(1)));
-        let scene = tensor_picture::scene("w", &shape, &layout, &[], &mesh, None);
+        let scene = Sliced::new("w", &shape, &layout, &mesh).scene();
         let faces: Vec<(u32, u8)> = scene
             .marks
             .iter()
@@ -207,9 +208,9 @@ fn the_largest_mesh_is_drawn_at_once() {
         Shape::new(vec![Dimension::new("a", 1 << 10), Dimension::new("b", 1 << 10)]).unwrap();
     let split = vec![vec![MeshAxis::new(0)], vec![MeshAxis::new(1)]];
     let layout = TensorLayout::new(split, Vec::new(), &shape, &mesh).unwrap();
-    check_scene(&tensor_picture::scene("w", &shape, &layout, &[], &mesh, None)).unwrap();
+    check_scene(&Sliced::new("w", &shape, &layout, &mesh).scene()).unwrap();
     let whole = TensorLayout::replicated(2);
-    let scene = tensor_picture::scene("w", &shape, &whole, &[], &mesh, None);
+    let scene = Sliced::new("w", &shape, &whole, &mesh).scene();
     check_scene(&scene).unwrap();
     assert_eq!(scene.table.rows[0][3], "0–1048575");
 }

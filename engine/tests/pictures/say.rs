@@ -4,7 +4,7 @@ use meshwork_engine::layout::dims::{Dimension, Shape};
 use meshwork_engine::layout::mesh::{Mesh, MeshDim};
 use meshwork_engine::layout::rules::{LayoutRules, Rule};
 use meshwork_engine::picture::scene::{Scene, Tone};
-use meshwork_engine::picture::tensor;
+use meshwork_engine::picture::tensor::Sliced;
 
 /// `a:2 b:x+y` as pairs.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
@@ -38,7 +38,7 @@ pub(crate) fn tensor(name: &str, dims: &str, by: &str, partial: &[&str], on: &st
     let (shape, mesh) = (shape(dims), mesh(on));
     let layout = rules(by).tensor_layout(&shape, &mesh).unwrap();
     let partial: Vec<_> = partial.iter().map(|n| mesh.axis(n).unwrap()).collect();
-    tensor::scene(name, &shape, &layout, &partial, &mesh, None)
+    Sliced { partial: &partial, ..Sliced::new(name, &shape, &layout, &mesh) }.scene()
 }
 
 /// Whether a tone is that of a face of a slice.

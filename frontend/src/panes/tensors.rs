@@ -11,8 +11,8 @@ use crate::{format, what_if};
 use leptos::html::Article;
 use leptos::prelude::*;
 use meshwork_engine::layout::mesh::Mesh;
-use meshwork_engine::picture;
 use meshwork_engine::picture::scene::{Scene, Table};
+use meshwork_engine::picture::tensor::Sliced;
 use meshwork_engine::study::{Study, TensorInfo};
 use std::sync::Arc;
 
@@ -39,18 +39,20 @@ impl Card {
 }
 
 impl Card {
+    fn sliced(&self) -> Option<Sliced<'_>> {
+        let t = &self.tensor;
+        let sliced = Sliced::new(&t.name, &t.shape, t.layout.as_ref()?, &self.mesh);
+        Some(Sliced { partial: &t.partial, cell: t.cell, ..sliced })
+    }
+
     /// The picture, without its table.
     fn scene(&self) -> Option<Scene> {
-        let t = &self.tensor;
-        let layout = t.layout.as_ref()?;
-        Some(picture::tensor::sketch(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
+        self.sliced().map(Sliced::sketch)
     }
 
     /// The table that says the same.
     fn table(&self) -> Option<Table> {
-        let t = &self.tensor;
-        let layout = t.layout.as_ref()?;
-        Some(picture::tensor::table(&t.name, &t.shape, layout, &t.partial, &self.mesh, t.cell))
+        self.sliced().map(Sliced::table)
     }
 
     fn name(&self) -> String {

@@ -2,21 +2,21 @@
 //!
 //! ```text
 //! last step of 1f1b      measured  predicted      by measured costs
-//!   makespan             52.1 ms   1.2 Gflop      50.9 ms
+//!   makespan             52.1 ms   1.2 GFLOP      50.9 ms
 //!   bubble of makespan   21.0 %    20.0 %         20.4 %
 //!   bubble of ideal      26.6 %    25.0 %         25.6 %
 //! ```
 //!
 //! Predicted is the schedule where each floating point operation takes equally long, or each layer
-//! as long as the study says; by measured costs, where each task takes as long as such tasks of its stage took on average: what
-//! is measured beyond that are waits for letters, and other work on the machine.
+//! as long as the study says; by measured costs, where each task takes as long as such tasks of its
+//! stage took on average: what is measured beyond that are waits for letters, and other work on the
+//! machine.
 
-use super::table::{Table, count, rate};
+use super::table::{Table, count, rate, unit};
 use meshwork_engine::index::{IdVec, Idx as _, Stage};
 use meshwork_engine::pipeline::measured::costs;
 use meshwork_engine::pipeline::simulate::StageCosts;
 use meshwork_engine::staging::change::costs_of;
-use meshwork_engine::staging::outlook::Outlook;
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline::{Kind, Timeline};
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ pub(super) fn write(
     stages(study, measured, &costs(measured)).write(out)?;
     writeln!(
         out,
-        "milliseconds of each layer, for a micro-batch, forward and backward, at the least:"
+        "milliseconds of each layer, for a micro-batch, forward and backward, on average:"
     )?;
     writeln!(out, "  costs:{}", costs_of(layers))
 }
@@ -44,7 +44,7 @@ pub(super) fn write(
 fn comparison(study: &Study, measured: &Timeline) -> Table {
     let mut table = Table::new(&["", "measured", "predicted", "by measured costs"]);
     let outlook = study.outlook();
-    let unit = outlook.as_ref().map_or("flop", Outlook::unit);
+    let unit = outlook.as_ref().map_or("", |look| unit(look.unit()));
     let predicted = outlook.as_ref().map(|look| look.timeline.clone()).unwrap_or_default();
     let again = study.timeline_at(measured).unwrap_or_default();
     let mut row = |name: &str, cells: [String; 3]| {

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::plain::Plain;
-use super::table::{Table, bytes, count, grouped};
+use super::table::{Table, bytes, count, grouped, unit};
 use super::{Failure, report};
 use crate::convert;
 use meshwork_engine::study::Study;
@@ -84,7 +84,7 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
     let of_ideal = percent(p.bubble_of_ideal);
     writeln!(out, "  bubble       {of_makespan} of the time (idle/makespan)")?;
     writeln!(out, "               {of_ideal} of the time without idling (idle/ideal)")?;
-    let unit = if p.unit == "flop" { "FLOP" } else { &p.unit };
+    let unit = unit(&p.unit);
     let makespan = count(p.makespan, unit);
     let span = count(p.stage_span, unit);
     writeln!(out, "  takes        {makespan} from the first task to the last; a cell {span}")?;

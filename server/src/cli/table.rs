@@ -106,6 +106,11 @@ pub(super) fn rate(x: f64) -> String {
     format!("{x:.digits$}")
 }
 
+/// The unit of a pipeline's costs as it is printed.
+pub(super) fn unit(name: &str) -> &str {
+    if name == "flop" { "FLOP" } else { name }
+}
+
 /// A count in the unit that suits it: `1.2 GFLOP` for the unit `FLOP`.
 pub(super) fn count(n: f64, unit: &str) -> String {
     let number = scaled(n, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);

@@ -60,7 +60,7 @@ pub trait Listener {
         ControlFlow::Continue(())
     }
 
-    /// What the cells of a pipeline did in the last step, and what each layer took in it, in
+    /// What the cells of a pipeline did in the last step, and what each layer took on average, in
     /// seconds; said just before the run is done.
     fn measured(
         &mut self,

@@ -4,6 +4,7 @@
 //! `batch:rows hidden:cols` has the blocks (0,0) (0,1) (1,0) (1,1). Nothing here is listed ahead
 //! of need, so a tensor on very many processors costs what is drawn of it.
 
+use super::Sliced;
 use crate::index::{Idx as _, MeshAxis, Pnum, TensorAxis};
 use crate::layout::dims::Shape;
 use crate::layout::mesh::Mesh;
@@ -43,17 +44,10 @@ pub(super) struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    /// The slices of a tensor. `partial` adds mesh dimensions over which a sum is pending to those
-    /// of the layout; ones that split the tensor are settled and do not count. A tensor of a
-    /// pipeline exists in one cell.
-    pub(super) fn new(
-        name: &'a str,
-        shape: &'a Shape,
-        layout: &'a TensorLayout,
-        partial: &[MeshAxis],
-        mesh: &'a Mesh,
-        cell: Option<(MeshAxis, u64)>,
-    ) -> Self {
+    /// The slices of a tensor. What is partial beside the layout and splits the tensor is settled
+    /// and does not count.
+    pub(super) fn new(sliced: Sliced<'a>) -> Self {
+        let Sliced { name, shape, layout, partial, mesh, cell } = sliced;
         let mut pending = layout.partial().to_vec();
         for &axis in partial {
             if layout.split_by(axis).is_none() && pending.iter().all(|&(a, _)| a != axis) {

@@ -119,50 +119,60 @@ impl Plan {
     }
 }
 
-/// The picture of a tensor of `shape` under a `layout` on `mesh`. `partial` names mesh dimensions
-/// over which a sum is pending, beside those that the layout itself calls partial.
-///
-/// Every face of a slice holds in its mark the processors that hold the slice.
-pub fn scene(
-    name: &str,
-    shape: &Shape,
-    layout: &TensorLayout,
-    partial: &[MeshAxis],
-    mesh: &Mesh,
-    cell: Option<(MeshAxis, u64)>,
-) -> Scene {
-    let table = table(name, shape, layout, partial, mesh, cell);
-    Scene { table, ..sketch(name, shape, layout, partial, mesh, cell) }
+/// A tensor of `shape` under a `layout` on `mesh`: what its picture and its table show.
+#[derive(Debug, Clone, Copy)]
+pub struct Sliced<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its shape.
+    pub shape: &'a Shape,
+    /// How it is cut.
+    pub layout: &'a TensorLayout,
+    /// Mesh dimensions over which a sum is pending, beside those that the layout itself calls
+    /// partial.
+    pub partial: &'a [MeshAxis],
+    /// The mesh.
+    pub mesh: &'a Mesh,
+    /// The cell of a pipeline, along a mesh dimension, where alone it exists.
+    pub cell: Option<(MeshAxis, u64)>,
 }
 
-/// The table of a scene alone.
-pub fn table(
-    name: &str,
-    shape: &Shape,
-    layout: &TensorLayout,
-    partial: &[MeshAxis],
-    mesh: &Mesh,
-    cell: Option<(MeshAxis, u64)>,
-) -> Table {
-    Cut::new(name, shape, layout, partial, mesh, cell).table()
+impl<'a> Sliced<'a> {
+    /// A tensor that exists everywhere and is as final as its layout says.
+    pub const fn new(
+        name: &'a str,
+        shape: &'a Shape,
+        layout: &'a TensorLayout,
+        mesh: &'a Mesh,
+    ) -> Self {
+        Self { name, shape, layout, partial: &[], mesh, cell: None }
+    }
+
+    /// The picture with its table. Every face of a slice holds in its mark the processors that hold
+    /// the slice.
+    pub fn scene(self) -> Scene {
+        let cut = Cut::new(self);
+        Scene { table: cut.table(), ..drawn(&cut) }
+    }
+
+    /// The table of the picture alone.
+    pub fn table(self) -> Table {
+        Cut::new(self).table()
+    }
+
+    /// The picture without its table, which takes longer than all that is drawn.
+    pub fn sketch(self) -> Scene {
+        drawn(&Cut::new(self))
+    }
 }
 
-/// A scene without its table, which takes longer than all that is drawn.
-pub fn sketch(
-    name: &str,
-    shape: &Shape,
-    layout: &TensorLayout,
-    partial: &[MeshAxis],
-    mesh: &Mesh,
-    cell: Option<(MeshAxis, u64)>,
-) -> Scene {
-    let cut = Cut::new(name, shape, layout, partial, mesh, cell);
-    let plan = Plan::new(&cut);
-    let look = look(&cut, &plan);
+fn drawn(cut: &Cut<'_>) -> Scene {
+    let plan = Plan::new(cut);
+    let look = look(cut, &plan);
     let mut draft = match cut.parts.len() {
-        0..=2 => flat::draw(&cut, &look, &axes(&cut, &plan, &look)),
-        3 => solid::draw(&cut, &look, &[], &axes(&cut, &plan, &look)),
-        _ => boxes(&cut, &plan, &look),
+        0..=2 => flat::draw(cut, &look, &axes(cut, &plan, &look)),
+        3 => solid::draw(cut, &look, &[], &axes(cut, &plan, &look)),
+        _ => boxes(cut, &plan, &look),
     };
     if let Some(pending) = cut.pending() {
         let bounds = draft.bounds();
@@ -172,7 +182,7 @@ pub fn sketch(
             &format!("hatched: {pending}"),
         );
     }
-    draft.finish(words_of(&cut, &plan))
+    draft.finish(words_of(cut, &plan))
 }
 
 /// Sizes of labels: those of the longest label, in a font that suits the crowd.

@@ -61,6 +61,13 @@ struct Seen {
     layers: Vec<f64>,
 }
 
+impl Seen {
+    /// Whether the clock was fine enough, and the run long enough, to tell what layers take.
+    fn tells_layers(&self) -> bool {
+        self.layers.iter().sum::<f64>() > 0.0
+    }
+}
+
 fn seen(log: &RunLog) -> Option<Seen> {
     let Some(Event::Done { timeline: Some(timeline), .. }) = &log.end else { return None };
     let layers = timeline.layers.clone();
@@ -122,7 +129,7 @@ fn Run(
         }
     };
     let can_cut =
-        move || is_same.get() && seen.with(|s| s.as_ref().is_some_and(|s| !s.layers.is_empty()));
+        move || is_same.get() && seen.with(|s| s.as_ref().is_some_and(Seen::tells_layers));
     let cut = move |_: web_sys::MouseEvent| {
         if let Some(seen) = seen.get_untracked() {
             apply(studio, look, &Change::Costs(costs_of(&seen.layers)));
