@@ -20,17 +20,20 @@ const MOST_NAMES: usize = 6;
 struct Layer {
     name: String,
     cost: f64,
+    /// Of the costliest layer's.
+    share: f64,
     unit: &'static str,
     stage: usize,
     is_first: bool,
 }
 
 fn layers(look: &Outlook) -> Vec<Layer> {
+    let greatest = most(look.layers().map(|(_, cost)| cost));
     let mut out: Vec<Layer> = look
         .layers()
         .map(|(name, cost)| {
-            let (name, unit) = (name.to_owned(), look.unit());
-            Layer { name, cost, unit, stage: 0, is_first: false }
+            let (name, share, unit) = (name.to_owned(), cost / greatest, look.unit());
+            Layer { name, cost, share, unit, stage: 0, is_first: false }
         })
         .collect();
     for (stage, part) in look.stages.entries() {
@@ -54,9 +57,14 @@ struct Row {
     moves: Option<(bool, bool)>,
 }
 
+/// The greatest cost, above 0, so that others have a share of it.
+fn most(costs: impl Iterator<Item = f64>) -> f64 {
+    costs.fold(f64::MIN_POSITIVE, f64::max)
+}
+
 fn rows(look: &Outlook) -> Vec<Row> {
     let names: Vec<&str> = look.layers().map(|(name, _)| name).collect();
-    let most = look.stages.iter().map(|part| part.cost).fold(0.0, f64::max).max(1.0);
+    let most = most(look.stages.iter().map(|part| part.cost));
     let can = |stage, on| look.moved(stage, on).is_some();
     let row = |(stage, part): (Stage, &Part)| {
         let mine = &names[part.layers.clone()];
@@ -116,12 +124,12 @@ pub fn Cut(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
                 </Show>
             </div>
             <div class="strip" aria-hidden="true">
-                {move || strip.get().into_iter().map(|Layer { name, cost, unit, stage, is_first }| view! {
+                {move || strip.get().into_iter().map(|Layer { name, cost, share, unit, stage, is_first }| view! {
                     <span
                         class="strip-layer"
                         class:first=is_first
                         class:second=stage % 2 == 1
-                        style:flex-grow=format!("{:.0}", cost.max(1.0))
+                        style:flex-grow=format!("{:.3}", (100.0 * share).max(0.001))
                         data-tip=format!("{name}: {} {unit} per micro-batch, stage {stage}", format::exact(cost))
                     >
                         <span class="strip-name">{name.clone()}</span>
