@@ -1,8 +1,8 @@
 //! The executor of one machine: the hosts that own the processors of the mesh between them.
 //!
-//! Where there is no pipeline, or one thread, a single host walks the Program for all. Else the
-//! cells walk by themselves, each on a thread of its own (several on one where there are fewer
-//! threads), and hand each other letters by the post:
+//! Where there is no pipeline a single host walks the Program for all, on the caller's thread. The
+//! cells of a pipeline walk by themselves, each on a thread of its own (several on one where there
+//! are fewer threads), and hand each other letters by the post:
 //!
 //! ```text
 //! caller    errands ─────────────────────────▶ ◀───────────────── hosts come home
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The caller looks after them meanwhile: when one dies, or nobody moves for long, the post closes
-//! and the run is over, with the reason kept as its [`Fault`].
+//! and the run is over, with the reason kept as its [`Fault`]. In the browser, which gives no
+//! threads, the caller walks for all cells in turns and nobody looks after it.
 
 use super::clock::{Clock, timeline};
 use super::crew::{Crew, Home, Stop, Trouble, guarded};
@@ -56,16 +57,20 @@ impl<T: Number, P: Pool> Machine<T, P> {
         let pools = pool.divide(ranks);
         let count = pools.len();
         let common = Arc::new(Common::new(program, count));
-        let mut crew = (count > 1).then(|| Crew::new(Arc::clone(&common)));
+        let is_pipeline = common.program().cells.is_some();
+        let mut crew = is_pipeline.then(|| Crew::new(Arc::clone(&common)));
         let (mut hosts, mut fault) = (Vec::new(), None);
         for (number, pool) in pools.into_iter().enumerate() {
             let places = share(ranks, count, number);
             let cell = Rank::new(places.start);
-            if let Some(crew) = &mut crew
-                && let Err(e) = crew.enlist(&pool, format!("cell {}", places.start))
-            {
-                let kind = Kind::NoThread(e.to_string());
-                fault = Some(Fault { cell, step: Some(0), spot: Spot::Start, kind });
+            let name = format!("cell {}", places.start);
+            match crew.as_mut().map(|crew| crew.enlist(&pool, name)) {
+                Some(Err(e)) if count > 1 => {
+                    let kind = Kind::NoThread(e.to_string());
+                    fault = Some(Fault { cell, step: Some(0), spot: Spot::Start, kind });
+                }
+                Some(Err(_)) => crew = None,
+                Some(Ok(())) | None => {}
             }
             let host = Host::new(Arc::clone(&common), number, places, pool);
             hosts.push(Some(Box::new(host)));

@@ -22,8 +22,8 @@ pub trait Pool: Send + Sized + 'static {
     }
 
     /// Begins work on a thread of its own, beside the caller's, and does not wait for it: what
-    /// walks through a cell's part of the Program, while its pool does the tasks. Only pools that
-    /// divide need to know how.
+    /// walks through a cell's part of the Program, while its pool does the tasks. Where there are no
+    /// threads, as in the browser, it does not begin.
     fn begin(&self, name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         drop((name, work));
         Err(io::ErrorKind::Unsupported.into())

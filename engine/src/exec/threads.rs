@@ -17,7 +17,7 @@ use std::thread;
 /// A fixed number of worker threads.
 #[derive(Debug)]
 pub struct Threads {
-    /// The workers; where one thread is enough, it is the caller's.
+    /// The workers; where one thread is enough, it is that of whoever has tasks.
     workers: Option<rayon::ThreadPool>,
 }
 

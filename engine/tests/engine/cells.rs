@@ -280,12 +280,28 @@ fn a_cell_that_hangs_is_named_by_who_waits_for_it() {
     assert!(fault.to_string().contains("` from cell 1, which was at 1"), "{fault}");
 }
 
+/// Where all cells take turns on one thread nobody can wait for another; the caller still does not
+/// wait for ever.
+#[test]
+fn a_cell_that_hangs_on_the_only_thread_is_named() {
+    let hangs = || std::thread::sleep(Duration::from_secs(30));
+    let limit = Duration::from_millis(300);
+    let session = Session::new(&wide(), None, Faulty::new(1, 60, hangs)).unwrap();
+    let fault = until_fault(&mut session.patient(limit));
+    assert_eq!(fault.kind, Kind::Stuck { limit }, "{fault}");
+    let Spot::Task(task) = fault.spot else { unreachable!("{fault}") };
+    assert_eq!(task.stage, Stage(fault.cell.0), "{fault}");
+    assert!(fault.to_string().contains("did not move for 0.3 s in step "), "{fault}");
+}
+
 /// Who takes long but moves is waited for.
 #[test]
 fn slow_is_not_hung() {
     let slow = || std::thread::sleep(Duration::from_millis(20));
     let limit = Duration::from_secs(1);
-    let session = Session::new(&wide(), None, Faulty::new(3, 10, slow)).unwrap();
-    let mut session = session.patient(limit);
-    assert!((0..3).all(|_| session.step().loss.is_some()), "{:?}", session.fault());
+    for threads in [1, 3] {
+        let session = Session::new(&wide(), None, Faulty::new(threads, 10, slow)).unwrap();
+        let mut session = session.patient(limit);
+        assert!((0..3).all(|_| session.step().loss.is_some()), "{:?}", session.fault());
+    }
 }
