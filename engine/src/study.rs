@@ -14,7 +14,8 @@ use crate::graph::build::Built;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::train::TrainOptions;
 use crate::hardware::Hardware;
-use crate::hardware::fit::{Misfit, Need, Planned};
+use crate::hardware::fit::Misfit;
+use crate::hardware::mends::{Need, Planned};
 use crate::index::{MeshAxis, NodeId, Pnum, ValueId};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::{MAX_MESH_DIMS, MAX_PROCESSORS, Mesh, MeshDim, MeshError};
@@ -142,11 +143,7 @@ impl Study {
 
     /// The smallest changes that make it fit its hardware; none if it does.
     pub fn hints_to_fit(&self) -> Vec<Hint> {
-        let need = |text: &str| {
-            let totals = Self::tried(text).totals()?;
-            let sent = totals.sent_bytes_per_processor;
-            Some(Need { peak: totals.peak_bytes_per_processor, sent })
-        };
+        let need = |text: &str| Some(Need::of(Self::tried(text).tally()?));
         self.misfit().map_or_else(Vec::new, |misfit| misfit.hints(&need))
     }
 

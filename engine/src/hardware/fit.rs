@@ -1,4 +1,4 @@
-//! Whether a study fits its hardware, and the smallest changes that make it fit.
+//! Whether a study fits its hardware.
 //!
 //! ```text
 //! heaviest cell: 12.3 GB > 8 GB
@@ -6,60 +6,18 @@
 //!   else                               more micro-batches, re-materialization, more cells, or a split
 //! ```
 //!
-//! A mend is a text that was taken through all stages and fits; nothing is estimated.
+//! `mends` searches for the changes.
 
+use super::mends::{Dim, Mend, Need, Planned, Search};
 use super::{Hardware, shown};
-use crate::cost::tally::Tally;
 use crate::diag::{Code, Diagnostic, Hint};
-use crate::graph::Graph;
 use crate::graph::op::Role;
-use crate::layout::mesh::Mesh;
-use crate::layout::rules::LayoutRules;
-use crate::pipeline::order::Extent;
-use crate::spec::edit::{self, difference};
-use crate::spmd::cells::Cells;
-use crate::spmd::program::Program;
-use crate::staging::change::with_cells;
-use crate::staging::pipe::Pipe;
-use std::cell::Cell;
+use crate::spec::edit::difference;
+use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many mends are offered.
 const OFFERED: usize = 3;
-/// A mesh dimension for a split is at most so large.
-const WIDEST: u64 = 1024;
-/// So many tensor dimensions are tried.
-const MOST_DIMS: usize = 8;
-/// Work spent on the search, in nodes of graphs taken through all stages.
-const BUDGET: usize = 60_000;
-
-/// A study that is planned, as far as its fit goes.
-#[derive(Debug, Clone, Copy)]
-pub struct Planned<'a> {
-    /// Its text.
-    pub text: &'a str,
-    /// Its mesh.
-    pub mesh: &'a Mesh,
-    /// Its layout rules.
-    pub rules: &'a LayoutRules,
-    /// Its graph.
-    pub graph: &'a Graph,
-    /// Its pipeline, if it is one.
-    pub pipe: Option<&'a Pipe>,
-    /// Its Program.
-    pub program: &'a Program,
-    /// What the Program costs.
-    pub tally: &'a Tally,
-}
-
-/// What a changed study needs: bytes held at the peak, bytes sent.
-#[derive(Debug, Clone, Copy)]
-pub struct Need {
-    /// The most bytes one processor holds at once.
-    pub peak: u64,
-    /// The bytes one processor sends in a step.
-    pub sent: f64,
-}
 
 /// A study that needs more than its hardware has.
 #[derive(Debug)]
@@ -114,22 +72,15 @@ impl<'a> Misfit<'a> {
     /// The smallest changes that make it fit; `plan` takes a changed text through all stages, many
     /// times.
     pub fn hints(&self, plan: &dyn Fn(&str) -> Option<Need>) -> Vec<Hint> {
-        let left = Cell::new((BUDGET / self.study.graph.nodes().len().max(1)).clamp(6, 64));
-        let plan = |text: &str| {
-            left.set(left.get().checked_sub(1)?);
-            plan(text)
-        };
         let memory = self.hardware.memory_bytes;
-        let search = Search { study: self.study, memory, peak: self.peak, plan: &plan };
-        let mut mends = Vec::new();
-        if let (Some(pipe), None) = (self.study.pipe, &self.too_large) {
-            mends.extend(search.pipeline(pipe));
-        }
-        mends.extend(search.splits(&heaviest_dims(self.study, self.cell, self.too_large.as_ref())));
+        let search = Search::new(self.study, memory, self.too_large.is_some(), plan);
+        let dims = heaviest_dims(self.study, memory, self.too_large.as_ref());
+        let mut mends = search.mends(&dims);
         mends.truncate(OFFERED);
-        let hint = |Mend { what, text, costs }: Mend| {
-            let edit = difference(self.study.text, &text)?;
-            let then = format!("{what}: then a processor holds {}.", shown(costs.peak));
+        let hint = |mend: Mend| {
+            let edit = difference(self.study.text, &mend.text)?;
+            let then =
+                format!("{}: then a processor holds {}.", mend.what(), shown(mend.need.peak));
             Some(Hint { text: then, edit: Some(edit) })
         };
         let hints: Vec<Hint> = mends.into_iter().filter_map(hint).collect();
@@ -163,13 +114,14 @@ fn heaviest_layer(study: Planned<'_>) -> Option<Layer> {
     Some(Layer { index, name, kept })
 }
 
-/// The tensor dimensions that no rule splits yet, those that the most bytes of a cell have first;
-/// before them, if a layer is too large by itself, those of what it keeps.
-fn heaviest_dims(study: Planned<'_>, rank: usize, layer: Option<&Layer>) -> Vec<Dim> {
-    let Planned { graph, program, rules, .. } = study;
+/// The tensor dimensions that no rule splits yet, those of which the cells that do not fit have the
+/// most bytes first; before them, if a layer is too large by itself, those of what it keeps.
+fn heaviest_dims(study: Planned<'_>, memory: u64, layer: Option<&Layer>) -> Vec<Dim> {
+    let Planned { graph, program, rules, tally, .. } = study;
     let ruled: BTreeSet<&str> = rules.rules().iter().map(|r| &*r.dim).collect();
-    let mut weights: BTreeMap<&str, (u64, u64, bool)> = BTreeMap::new();
-    for (id, value) in program.values.entries().filter(|(_, v)| program.rank(v.stage) == rank) {
+    let fits = |rank: usize| tally.cells.get(rank).is_some_and(|cell| cell.peak <= memory);
+    let mut weights: IndexMap<&str, (u64, u64, bool)> = IndexMap::new();
+    for (id, value) in program.values.entries().filter(|(_, v)| !fits(program.rank(v.stage))) {
         let is_kept = program.sources.contains(&id);
         let of_layer = layer.is_some_and(|l| graph.nodes()[value.node].layer == l.index);
         let bytes = program.slice_bytes(id);
@@ -183,135 +135,12 @@ fn heaviest_dims(study: Planned<'_>, rank: usize, layer: Option<&Layer>) -> Vec<
             *of_parameters |= graph.nodes()[value.node].role == Role::Parameter;
         }
     }
-    let mut dims: Vec<_> = weights.into_iter().collect();
-    dims.sort_by_key(|(_, (of_it, of_all, _))| std::cmp::Reverse((*of_it, *of_all)));
-    let dim =
-        |(name, (_, _, of_parameters)): (&str, _)| Dim { name: name.to_owned(), of_parameters };
-    dims.into_iter().take(MOST_DIMS).map(dim).collect()
-}
-
-/// A tensor dimension that could be split.
-#[derive(Debug)]
-struct Dim {
-    name: String,
-    /// Whether a parameter has it: model parallelism; else data parallelism.
-    of_parameters: bool,
-}
-
-/// A changed text that fits.
-struct Mend {
-    what: String,
-    text: String,
-    costs: Need,
-}
-
-struct Search<'a> {
-    study: Planned<'a>,
-    memory: u64,
-    peak: u64,
-    plan: &'a dyn Fn(&str) -> Option<Need>,
-}
-
-impl Search<'_> {
-    /// The mend, if its text fits.
-    fn mend(&self, what: impl Into<String>, text: String) -> Option<Mend> {
-        let costs = (self.plan)(&text)?;
-        (costs.peak <= self.memory).then(|| Mend { what: what.into(), text, costs })
-    }
-
-    /// Changes of the pipeline: less is held at a time, or each cell has fewer layers.
-    fn pipeline(&self, pipe: &Pipe) -> Vec<Mend> {
-        let Planned { text, program, mesh, .. } = self.study;
-        let Some(cells) = &program.cells else { return Vec::new() };
-        let Extent { ranks, micro_batches, .. } = cells.order().extent();
-        let mut mends = Vec::new();
-        if !pipe.remat_of_last() {
-            let text = edit::set_option(text, "pipeline", "remat", "on");
-            mends.extend(self.mend("Compute activations again (`remat:on`)", text));
-        }
-        let many = [2, 4, 8].map(|factor| micro_batches * factor);
-        mends.extend(many.into_iter().find_map(|m| {
-            let text = edit::set_option(text, "pipeline", "micro_batches", &m.to_string());
-            self.mend(format!("Take {m} micro-batches"), text)
-        }));
-        let over = &mesh.dim(cells.axis()).name;
-        let wider = [2, 4, 8].map(|factor| u64::from(ranks) * factor);
-        mends.extend(wider.into_iter().find_map(|size| {
-            let text = with_cells(text, &dims(mesh), over, size);
-            self.mend(format!("Take {size} cells"), text)
-        }));
-        mends
-    }
-
-    /// Splits of tensor dimensions: over a mesh dimension that is there, else over a new one of the
-    /// smallest size that makes it fit.
-    fn splits(&self, candidates: &[Dim]) -> Vec<Mend> {
-        let Planned { text, mesh, program, .. } = self.study;
-        let cells = program.cells.as_ref().map(Cells::axis);
-        let all: Vec<&str> = candidates.iter().map(|d| &*d.name).collect();
-        let of_parameters = candidates.iter().filter(|d| d.of_parameters);
-        let of_parameters: Vec<&str> = of_parameters.map(|d| &*d.name).collect();
-        let ways = if all == of_parameters { vec![all] } else { vec![all, of_parameters] };
-        let each = |mesh_dim: &str, text: &str| {
-            let mut mends: Vec<Mend> =
-                ways.iter().filter_map(|dims| self.split(dims, mesh_dim, text)).collect();
-            mends.dedup_by(|a, b| a.text == b.text);
-            mends
-        };
-        let there = mesh.axes().filter(|&a| Some(a) != cells && mesh.size(a) > 1);
-        let mut mends: Vec<Mend> = Vec::new();
-        for axis in there {
-            mends.extend(each(&mesh.dim(axis).name, text));
-        }
-        let least = self.peak.div_ceil(self.memory).next_power_of_two().max(2);
-        let mut size = least;
-        while mends.is_empty() && size <= WIDEST {
-            let name = unused_name(mesh);
-            let mut dims = dims(mesh);
-            dims.push((name.clone(), size));
-            let wider = edit::set_mesh(text, &dims);
-            mends.extend(each(&name, &wider));
-            size *= 2;
-        }
-        mends.sort_by(|a, b| a.costs.sent.total_cmp(&b.costs.sent));
-        mends
-    }
-
-    /// Splits one dimension after the other over a mesh dimension, the one that helps most first,
-    /// until it fits.
-    fn split(&self, dims: &[&str], mesh_dim: &str, text: &str) -> Option<Mend> {
-        let (mut text, mut peak) = (text.to_owned(), self.peak);
-        let mut split: Vec<&str> = Vec::new();
-        loop {
-            let tried = dims.iter().filter(|d| !split.contains(d)).filter_map(|&dim| {
-                let text = edit::set_rule(&text, dim, &[mesh_dim.to_owned()]);
-                let costs = (self.plan)(&text)?;
-                Some((dim, text, costs))
-            });
-            let (dim, then, costs) = tried.min_by_key(|(_, _, costs)| costs.peak)?;
-            if costs.peak >= peak {
-                return None;
-            }
-            split.push(dim);
-            (text, peak) = (then, costs.peak);
-            if peak <= self.memory {
-                let names: Vec<String> = split.iter().map(|d| format!("`{d}`")).collect();
-                let what = format!("Split {} over `{mesh_dim}`", names.join(" and "));
-                return Some(Mend { what, text, costs });
-            }
-        }
-    }
-}
-
-/// The mesh dimensions as they are written.
-fn dims(mesh: &Mesh) -> Vec<(String, u64)> {
-    mesh.dims().iter().map(|d| (d.name.to_string(), d.size)).collect()
-}
-
-/// A name for a mesh dimension that carries a split.
-fn unused_name(mesh: &Mesh) -> String {
-    let is_free = |name: &str| mesh.axis(name).is_none();
-    let numbered = (2_u32..).map(|n| format!("model{n}"));
-    let mut names = std::iter::once("model".to_owned()).chain(numbered);
-    names.find(|name| is_free(name)).unwrap_or_default()
+    let mut dims: Vec<_> = weights.into_iter().enumerate().collect();
+    dims.sort_by_key(|(_, (_, (of_it, of_all, _)))| std::cmp::Reverse((*of_it, *of_all)));
+    let dim = |(place, (name, (_, _, of_parameters))): (usize, (&str, _))| Dim {
+        name: name.to_owned(),
+        of_parameters,
+        place,
+    };
+    dims.into_iter().map(dim).collect()
 }

@@ -4,6 +4,7 @@
 //! A processor of a study is whatever holds one slice: a core of a TPU v2 or v3, a chip of later
 //! ones, a GPU.
 
+pub mod mends;
 pub mod fit;
 
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
