@@ -325,17 +325,18 @@ impl Study {
 
     /// The timeline as a picture.
     pub fn timeline_scene(&self) -> Option<Scene> {
-        self.pipe.as_ref()?.scene(self.program.as_ref()?, &self.timeline()?, "")
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, &self.timeline()?, None)
     }
 
     /// What the cells did in a step of a session, in seconds, as a picture.
     pub fn measured_scene(&self, timeline: &Timeline) -> Option<Scene> {
-        self.pipe.as_ref()?.scene(self.program.as_ref()?, timeline, "s")
+        self.pipe.as_ref()?.scene(self.program.as_ref()?, timeline, Some("s"))
     }
 
-    /// What a picture of a timeline of the cells says beside it; that of a predicted one has no unit.
-    pub fn timeline_view(&self, timeline: &Timeline, unit: &str) -> Option<View> {
-        self.pipe.as_ref()?.view(self.program.as_ref()?, timeline, unit)
+    /// What a picture of a timeline of the cells says beside it: of a predicted one, or of one that
+    /// was measured in a unit.
+    pub fn timeline_view(&self, timeline: &Timeline, measured_in: Option<&str>) -> Option<View> {
+        self.pipe.as_ref()?.view(self.program.as_ref()?, timeline, measured_in)
     }
 
     /// Which cell does what when, if tasks take as long as they did on average on a measured

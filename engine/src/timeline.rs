@@ -160,6 +160,14 @@ impl Timeline {
         Self { lanes }
     }
 
+    /// The same with other times: each this often.
+    #[must_use]
+    pub fn scaled(&self, by: f64) -> Self {
+        let interval = |i: &Interval| Interval { start: i.start * by, end: i.end * by, ..*i };
+        let lanes = self.lanes.iter().map(|lane| lane.iter().map(interval).collect());
+        Self { lanes: lanes.collect() }
+    }
+
     /// The lanes.
     pub const fn lanes(&self) -> &IdVec<Rank, Vec<Interval>> {
         &self.lanes

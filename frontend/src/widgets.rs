@@ -92,6 +92,7 @@ pub fn TwinToggle(
 
 /// A table of words: the twin of a picture. Rows that name processors light up with them.
 pub fn table(table: &meshwork_engine::picture::scene::Table) -> impl IntoView + use<> {
+    const LONG: usize = 60;
     let holder = table.head.iter().position(|h| h.to_lowercase().contains("processor"));
     let row = |cells: &Vec<String>| {
         let holders = holder.and_then(|i| cells.get(i)).and_then(|c| processors(c));
@@ -99,7 +100,8 @@ pub fn table(table: &meshwork_engine::picture::scene::Table) -> impl IntoView + 
             if i == 0 {
                 view! { <th scope="row">{c.clone()}</th> }.into_any()
             } else {
-                view! { <td>{c.clone()}</td> }.into_any()
+                let is_long = c.len() > LONG;
+                view! { <td class:long=is_long>{c.clone()}</td> }.into_any()
             }
         });
         view! { <tr data-p=holders>{cells.collect_view()}</tr> }

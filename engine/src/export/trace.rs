@@ -1,6 +1,6 @@
 //! A timeline as Chrome trace JSON, which <https://ui.perfetto.dev> and `chrome://tracing` open.
 //!
-//! Every rank is a thread of one process. A task is a complete event (`ph: X`) named as in orders,
+//! Every rank is a thread of one process, called by its cell. A task is a complete event (`ph: X`) named as in orders,
 //! `2F0`; the two of an overlapped pair share their time and nest.
 
 use crate::index::Rank;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub fn chrome_trace(timeline: &Timeline, name: &str, unit: f64) -> String {
     let mut events = vec![metadata("process_name", 0, name)];
     for rank in timeline.lanes().ids() {
-        events.push(metadata("thread_name", rank.0, &format!("rank {}", rank.0)));
+        events.push(metadata("thread_name", rank.0, &format!("cell {}", rank.0)));
         // threads stand in the order of the ranks, not of their names
         events.push(format!(
             r#"{{"name":"thread_sort_index","ph":"M","pid":0,"tid":{0},"args":{{"sort_index":{0}}}}}"#,

@@ -68,6 +68,11 @@ impl Draft {
         if self.marks.is_empty() { MARGIN } else { MARGIN - self.bounds().left }
     }
 
+    /// Where y = 0 will be in the scene.
+    pub(super) fn above(&self) -> f64 {
+        if self.marks.is_empty() { MARGIN } else { MARGIN - self.bounds().top }
+    }
+
     /// Puts another board on top of this one, shifted.
     pub(super) fn place(&mut self, other: Self, dx: f64, dy: f64) {
         for mut mark in other.marks {

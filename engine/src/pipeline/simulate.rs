@@ -120,7 +120,7 @@ impl fmt::Display for Stuck {
         let (rank, stage, m) = (rank.0, stage.0, micro_batch.0);
         write!(
             f,
-            "rank {rank} waits forever with {task} for the {made} of stage {stage}, micro-batch {m}"
+            "cell {rank} waits forever with {task} for the {made} of stage {stage}, micro-batch {m}"
         )
     }
 }

@@ -106,8 +106,8 @@ impl Outlook {
     }
 
     /// The unit of costs and times: `flop`, or `units` where the user says what each layer costs.
-    pub fn unit(&self) -> &'static str {
-        if self.pipe.given_costs().is_some() { "units" } else { "flop" }
+    pub const fn unit(&self) -> &'static str {
+        self.pipe.unit()
     }
 
     /// Its schedule.

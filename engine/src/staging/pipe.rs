@@ -137,6 +137,12 @@ impl Pipe {
         self.costs.as_ref().map(|(costs, _)| &costs[..])
     }
 
+    /// The unit of predicted costs and times: `flop`, or `units` where the user says what each layer
+    /// costs.
+    pub const fn unit(&self) -> &'static str {
+        if self.costs.is_some() { "units" } else { "flop" }
+    }
+
     /// How long the tasks of stages take: as their layers cost where the user says so, else as many
     /// units of time as they have floating point operations.
     pub(super) fn costs(&self, flops: &Flops<'_>, stage_of: &[Stage], stages: u32) -> Costs {
@@ -160,24 +166,34 @@ impl Pipe {
 }
 
 impl Pipe {
-    /// A timeline of its cells as a picture; of a predicted one the unit has no name.
-    pub fn scene(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<Scene> {
-        Some(picture::timeline::scene(timeline, &self.view(program, timeline, unit)?))
+    /// A timeline of its cells as a picture: a predicted one, or one that was measured in a unit.
+    pub fn scene(
+        &self,
+        program: &Program,
+        timeline: &Timeline,
+        measured_in: Option<&str>,
+    ) -> Option<Scene> {
+        Some(picture::timeline::scene(timeline, &self.view(program, timeline, measured_in)?))
     }
 
     /// What such a picture says beside it.
-    pub fn view(&self, program: &Program, timeline: &Timeline, unit: &str) -> Option<View> {
+    pub fn view(
+        &self,
+        program: &Program,
+        timeline: &Timeline,
+        measured_in: Option<&str>,
+    ) -> Option<View> {
         let cells = program.cells.as_ref()?;
         let Extent { ranks, micro_batches, .. } = cells.order().extent();
         let title = format!(
             "{}, {ranks} cells, {micro_batches} micro-batches{}: {:.0} % of the time idle",
             self.schedule.name(),
-            if unit.is_empty() { "" } else { ", measured" },
+            if measured_in.is_some() { ", measured" } else { "" },
             100.0 * timeline.bubble_of_makespan()
         );
         let of_cell = |rank| program.pnums(cells.first_stage(rank)).collect();
         let pnums = (0..program.ranks()).map(of_cell).collect();
-        let unit = unit.to_owned();
+        let unit = measured_in.unwrap_or(self.unit()).to_owned();
         Some(View { title, unit, pnums, lanes: Lanes::Cells, ..View::default() })
     }
 }

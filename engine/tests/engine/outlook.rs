@@ -100,7 +100,7 @@ fn schedules_say_why_not() {
     assert_eq!(why("gpipe"), None);
     assert_eq!(
         why("1f1b").unwrap(),
-        "It takes at least 4 micro-batches, not 2: with fewer than ranks, some ranks never reach \
+        "It takes at least 4 micro-batches, not 2: with fewer than cells, some cells never reach \
          the steady state; nearest: 4 micro-batches."
     );
     assert!(why("dualpipe").unwrap().contains("two copies"));

@@ -50,9 +50,9 @@ fn several_at_once_and_in_words() {
     assert_eq!(
         text,
         [
-            "it takes exactly 1 chunks, not 2: a rank holds one stage of each way",
-            "the number of ranks is 3, not an even number, at least 2: \
-             the two ways meet between two ranks",
+            "it takes exactly 1 chunk, not 2: a cell holds one stage of each way",
+            "the number of cells is 3, not an even number, at least 2: \
+             the two ways meet between two cells",
             "the number of micro-batches is 5, not an even number, at least 6: \
              half of them go each way, and each half must fill the pipeline",
         ]

@@ -62,7 +62,7 @@ fn a_circle_is_a_deadlock() {
     let Violation::Stuck(stuck) = violation(2, lines) else { panic!("no deadlock") };
     assert_eq!((stuck.rank, stuck.task), (Rank(0), task("0B0")));
     assert_eq!((stuck.need.made, stuck.need.stage.0), (Made::Gradient, 1));
-    let text = "rank 0 waits forever with 0B0 for the gradient of stage 1, micro-batch 0";
+    let text = "cell 0 waits forever with 0B0 for the gradient of stage 1, micro-batch 0";
     assert_eq!(stuck.to_string(), text);
     let order = order(2, lines);
     let costs = Costs::uniform(StageCosts::UNIT, &order);

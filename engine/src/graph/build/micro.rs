@@ -19,6 +19,9 @@ use std::ops::Range;
 /// The dimension that is cut where the study names none.
 const BATCH: &str = "batch";
 
+/// So many dimensions are named that may hold the rows.
+const MOST_NAMED: usize = 6;
+
 /// How the batch, and a model's layers, are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cutting {
@@ -137,8 +140,18 @@ impl Builder<'_> {
         if self.built.graph.micro.is_none() {
             if !self.built.graph.nodes().iter().any(|n| n.shape.has(dim)) {
                 let message = format!("No tensor has the dimension `{dim}` that micro-batches cut");
-                let hint =
-                    Hint::new("Say which dimension holds the rows of a batch: `batch:NAME`.");
+                let inputs = self.built.graph.nodes().iter().filter(|n| n.role == Role::Input);
+                let dims: BTreeSet<String> = inputs
+                    .flat_map(|n| n.shape.dims())
+                    .map(|d| format!("`batch:{}`", d.name))
+                    .take(MOST_NAMED)
+                    .collect();
+                let one_of = dims.into_iter().collect::<Vec<String>>().join(" or ");
+                let hint = Hint::new(if one_of.is_empty() {
+                    "Say which dimension holds the rows of a batch: `batch:NAME`.".to_owned()
+                } else {
+                    format!("Say which dimension holds the rows of a batch: {one_of}.")
+                });
                 self.diagnostics
                     .push(Diagnostic::error(Code::MicroBatches, cut.span, message).hint(hint));
             }

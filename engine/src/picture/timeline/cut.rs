@@ -17,6 +17,7 @@ const WIDEST: f64 = 1800.0;
 
 /// How far a usual task may be shrunk and stretched to fill the room.
 const SHRUNK: f64 = 0.4;
+const SHRUNK_IN_OVERVIEWS: f64 = 0.1;
 const STRETCHED: f64 = 3.0;
 
 /// Width of the gap in pixels.
@@ -34,7 +35,12 @@ pub(super) struct Cut {
 impl Cut {
     /// The cut of a timeline in which a usual task is about `usual` pixels wide, so that what is
     /// drawn fills the room if there is about as much of it.
-    pub(super) fn of(timeline: &Timeline, usual: f64, room: Option<f64>) -> Self {
+    pub(super) fn of(
+        timeline: &Timeline,
+        usual: f64,
+        room: Option<f64>,
+        is_overview: bool,
+    ) -> Self {
         let (start, end) = (timeline.start(), timeline.end());
         let lanes = || timeline.lanes().iter();
         let first = lanes().filter_map(|lane| nth_end(lane)).fold(end, f64::min);
@@ -54,7 +60,8 @@ impl Cut {
         let scale = if drawn > 0.0 { (usual / quarter).min(WIDEST / drawn) } else { 1.0 };
         let gaps = GAP * (stretches.len() - 1) as f64;
         let fitting = room.filter(|_| drawn > 0.0).map(|room| (room - gaps) / drawn);
-        let scale = fitting.map_or(scale, |fit| fit.clamp(scale * SHRUNK, scale * STRETCHED));
+        let shrunk = if is_overview { SHRUNK_IN_OVERVIEWS } else { SHRUNK };
+        let scale = fitting.map_or(scale, |fit| fit.clamp(scale * shrunk, scale * STRETCHED));
         Self { stretches, scale: if scale.is_finite() { scale } else { 1.0 } }
     }
 

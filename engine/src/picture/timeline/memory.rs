@@ -55,8 +55,7 @@ impl Board<'_> {
     }
 
     fn holds(&mut self, rank: Rank, top: f64, most: u64) {
-        let at = (-8.0, top + HEIGHT / 2.0);
-        self.draft.text(Tone::Label, at, NAME, Align::End, &self.name(rank));
+        self.lane_name(rank, top + HEIGHT / 2.0);
         let Some(curve) = self.view.held.get(rank) else { return };
         let bottom = top + HEIGHT;
         let height = |bytes: u64| bottom - HEIGHT * bytes as f64 / most as f64;

@@ -8,13 +8,14 @@
 //!
 //! A box says its kind by a letter (and by hue, and the legend names both) and its micro-batch by
 //! the number; where ranks hold several stages it says the stage, too, `2F0`, and every other stage
-//! of a rank is a shade darker. Overlapped pairs share the height of the lane. Of many ranks the
+//! of a rank is a shade darker. A box too narrow for that has the number alone, or nothing. Overlapped pairs share the height of the lane. Of many ranks the
 //! first and the last are drawn; a long time is cut in the middle. Below the lanes, on the same
 //! axis, may stand what each rank holds in memory.
 
 mod cut;
 mod memory;
 mod say;
+mod unit;
 
 use super::curve::scale::{Scale, short};
 use super::draft::{Draft, rect};
@@ -48,7 +49,7 @@ const MOST_LANES: u64 = 16;
 pub struct View {
     /// Title of the scene: `1f1b, 4 ranks, 8 micro-batches`.
     pub title: String,
-    /// The unit of time: `s`, or nothing for that of the costs.
+    /// The unit of time, `flop` or `s`; nothing where it has no name.
     pub unit: String,
     /// The processors of each rank, where they are known: a picked one lights up its lane.
     pub pnums: IdVec<Rank, Vec<Pnum>>,
@@ -58,6 +59,8 @@ pub struct View {
     pub held: IdVec<Rank, Vec<Held>>,
     /// Pixels to fill, if that leaves tasks readable.
     pub room: Option<f64>,
+    /// Whether to see the whole of it matters more than to read each task.
+    pub is_overview: bool,
 }
 
 /// What lanes are of.
@@ -85,17 +88,31 @@ pub struct Ruler {
     cut: Cut,
     /// Where its axis begins.
     left: f64,
+    /// The timeline's units of time in one of the axis.
+    size: f64,
+    /// The names of lanes, with the middle of each in pixels from the top.
+    names: Vec<(String, f64)>,
 }
 
 impl Ruler {
     /// The place of a time, in pixels from the left.
     pub fn place(&self, time: f64) -> f64 {
-        self.left + self.cut.pixel(time)
+        self.left + self.cut.pixel(time / self.size)
+    }
+
+    /// The room left of the axis, in which the lanes have their names.
+    pub const fn left(&self) -> f64 {
+        self.left
+    }
+
+    /// The name of every lane, with its middle in pixels from the top.
+    pub fn names(&self) -> &[(String, f64)] {
+        &self.names
     }
 
     /// The time of a place.
     pub fn time(&self, place: f64) -> f64 {
-        self.cut.time(place - self.left)
+        self.cut.time(place - self.left) * self.size
     }
 }
 
@@ -106,6 +123,8 @@ pub fn scene(timeline: &Timeline, view: &View) -> Scene {
 
 /// The timeline as a scene, and where times stand in it.
 pub fn measured(timeline: &Timeline, view: &View) -> (Scene, Ruler) {
+    let (timeline, view, size) = unit::written(timeline, view);
+    let (timeline, view) = (&timeline, &view);
     let ranks = timeline.lanes().len() as u64;
     let shown = elide::shown(&[ranks], &[MOST_LANES], MOST_LANES)[0].min(ranks);
     let stages: IdVec<Rank, Vec<Stage>> = timeline.lanes().iter().map(|l| stages(l)).collect();
@@ -113,8 +132,10 @@ pub fn measured(timeline: &Timeline, view: &View) -> (Scene, Ruler) {
     let all = timeline.intervals().flat_map(|(_, interval)| interval.slot.tasks());
     let widest = all.map(|task| text_width(&name(task, names_stages), BOX)).fold(0.0, f64::max);
     let names = text_width(&format!("{} {ranks}", view.lanes.name()), NAME) + 44.0;
-    let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0), view.room.map(|room| room - names));
-    let mut board = Board { draft: Draft::new(), timeline, view, cut, stages, names_stages };
+    let room = view.room.map(|room| room - names);
+    let cut = Cut::of(timeline, (widest + 2.0 * PAD).max(24.0), room, view.is_overview);
+    let mut board =
+        Board { draft: Draft::new(), timeline, view, cut, stages, names_stages, lanes: Vec::new() };
     board.legend();
     let mut top = 0.0;
     for place in elide::slots(ranks, shown) {
@@ -132,8 +153,9 @@ pub fn measured(timeline: &Timeline, view: &View) -> (Scene, Ruler) {
     }
     board.axis(top);
     let words = say::words(timeline, view, shown, board.cut.left_out());
-    let ruler = Ruler { left: board.draft.left(), cut: board.cut };
-    (board.draft.finish(words), ruler)
+    let (left, above) = (board.draft.left(), board.draft.above());
+    let names = board.lanes.into_iter().map(|(name, middle)| (name, middle + above)).collect();
+    (board.draft.finish(words), Ruler { left, cut: board.cut, size, names })
 }
 
 struct Board<'a> {
@@ -145,6 +167,8 @@ struct Board<'a> {
     stages: IdVec<Rank, Vec<Stage>>,
     /// Whether boxes say their stage.
     names_stages: bool,
+    /// The names of lanes and where they stand.
+    lanes: Vec<(String, f64)>,
 }
 
 impl Board<'_> {
@@ -154,6 +178,13 @@ impl Board<'_> {
 
     fn name(&self, rank: Rank) -> String {
         format!("{} {}", self.view.lanes.name(), rank.0)
+    }
+
+    /// A lane's name left of it.
+    fn lane_name(&mut self, rank: Rank, middle: f64) {
+        let name = self.name(rank);
+        self.draft.text(Tone::Label, (-8.0, middle), NAME, Align::End, &name);
+        self.lanes.push((name, middle));
     }
 
     /// The kinds that occur, each with its box and name.
@@ -177,8 +208,7 @@ impl Board<'_> {
 
     /// A rank's name, its idle time as ground, its tasks upon it.
     fn lane(&mut self, rank: Rank, top: f64) {
-        let at = (-8.0, top + LANE / 2.0);
-        self.draft.text(Tone::Label, at, NAME, Align::End, &self.name(rank));
+        self.lane_name(rank, top + LANE / 2.0);
         for (left, right) in self.cut.places() {
             self.draft.push(Tone::Idle, rect(left, top, right - left, LANE, 0.0));
         }
@@ -214,7 +244,7 @@ impl Board<'_> {
     /// A task's box, with its name if that fits; `rows` is its top and height.
     fn task(&mut self, rank: Rank, task: Task, interval: &Interval, rows: (f64, f64)) {
         let (top, height) = rows;
-        let name = name(task, self.names_stages);
+        let names = [name(task, self.names_stages), task.micro_batch.0.to_string()];
         // every other stage of a rank is darker
         let round = self.stages[rank].iter().position(|stage| *stage == task.stage).unwrap_or(0);
         let hue = hue(task.kind);
@@ -226,9 +256,10 @@ impl Board<'_> {
                 pnums: self.view.pnums.get(rank).cloned().unwrap_or_default(),
                 tip: Some(say::tip(rank, task, interval, self.view)),
             });
-            if text_width(&name, BOX) + 2.0 * PAD <= right - left {
+            let fits = |name: &&String| text_width(name, BOX) + 2.0 * PAD <= right - left;
+            if let Some(name) = names.iter().find(fits) {
                 let at = (f64::midpoint(left, right), top + height / 2.0);
-                self.draft.text(Tone::Label, at, BOX, Align::Middle, &name);
+                self.draft.text(Tone::Label, at, BOX, Align::Middle, name);
             }
         }
     }

@@ -17,8 +17,8 @@ use crate::pipeline::order::{Extent, Order, Route};
 
 /// Even K, even M ≥ 2K, one stage per rank and way.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const CHUNKS: &str = "a rank holds one stage of each way";
-    const RANKS: &str = "the two ways meet between two ranks";
+    const CHUNKS: &str = "a cell holds one stage of each way";
+    const RANKS: &str = "the two ways meet between two cells";
     const MANY: &str = "half of them go each way, and each half must fill the pipeline";
     let many = Rule::EvenAtLeast(2 * extent.ranks);
     let checks = [

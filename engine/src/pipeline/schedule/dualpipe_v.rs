@@ -14,7 +14,7 @@ use crate::pipeline::order::{Extent, Order, Route};
 
 /// Two stages per rank, M ≥ 2K.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const CHUNKS: &str = "a rank holds one stage of each arm of the V";
+    const CHUNKS: &str = "a cell holds one stage of each arm of the V";
     const MANY: &str = "with fewer than stages, the pipeline never fills";
     let checks = [
         Limit::check(extent, Quantity::Chunks, Rule::Exactly(2), CHUNKS),

@@ -21,7 +21,7 @@ use crate::timeline::Kind;
 
 /// One stage per rank.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const WHY: &str = "`breadth_first` is the same with several stages per rank";
+    const WHY: &str = "`breadth_first` is the same with several stages per cell";
     Limit::check(extent, Quantity::Chunks, Rule::Exactly(1), WHY).into_iter().collect()
 }
 

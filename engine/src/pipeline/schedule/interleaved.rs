@@ -18,7 +18,7 @@ use crate::pipeline::order::{Extent, Order, Route};
 use crate::timeline::{Kind, Task};
 
 /// Why M comes in rounds.
-pub(super) const ROUNDS: &str = "micro-batches pass the chunks of a rank in rounds of one size";
+pub(super) const ROUNDS: &str = "micro-batches pass the chunks of a cell in rounds of one size";
 
 /// M is a multiple of the number of rounds, max(1, M div K).
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {

@@ -18,12 +18,20 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The name in words.
+    /// The name in words: those of studies, whose cells are a schedule's ranks.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Ranks => "ranks",
+            Self::Ranks => "cells",
             Self::MicroBatches => "micro-batches",
             Self::Chunks => "chunks",
+        }
+    }
+
+    const fn of_one(self) -> &'static str {
+        match self {
+            Self::Ranks => "cell",
+            Self::MicroBatches => "micro-batch",
+            Self::Chunks => "chunk",
         }
     }
 
@@ -161,6 +169,8 @@ impl fmt::Display for Limit {
         match rule {
             Rule::Rounds { .. } => write!(f, "the number of {what} is {given}, not {rule}: {why}"),
             Rule::AtLeast(_) | Rule::AtMost(_) | Rule::Exactly(_) => {
+                let is_one = matches!(rule, Rule::AtLeast(1) | Rule::AtMost(1) | Rule::Exactly(1));
+                let what = if is_one { self.what.of_one() } else { what };
                 write!(f, "it takes {rule} {what}, not {given}: {why}")
             }
             Rule::EvenAtLeast(_) => {

@@ -28,7 +28,7 @@ pub enum Schedule {
     GPipeFifo,
     /// One forward, one backward: [`one_f_one_b`].
     OneFOneB,
-    /// 1F1B with several stages per rank: [`interleaved`].
+    /// 1F1B with several stages per cell: [`interleaved`].
     Interleaved,
     /// `GPipe` with several stages per rank: [`breadth_first`].
     BreadthFirst,
@@ -78,11 +78,11 @@ impl Schedule {
             Self::GPipe => ("gpipe", &["gpipe_lifo"], 1, "all forwards, then all backwards in reverse", "arXiv 1811.06965"),
             Self::GPipeFifo => ("gpipe_fifo", &[], 1, "all forwards, then all backwards in the same order", "PyTorch ScheduleGPipe"),
             Self::OneFOneB => ("1f1b", &[], 1, "one forward, one backward: GPipe's time at less memory", "arXiv 2006.09503"),
-            Self::Interleaved => ("interleaved", &["interleaved_1f1b"], 2, "1F1B with several stages per rank: a smaller bubble, more hops", "arXiv 2104.04473"),
-            Self::BreadthFirst => ("breadth_first", &["looped_bfs"], 2, "GPipe with several stages per rank", "arXiv 2211.05953"),
+            Self::Interleaved => ("interleaved", &["interleaved_1f1b"], 2, "1F1B with several stages per cell: a smaller bubble, more hops", "arXiv 2104.04473"),
+            Self::BreadthFirst => ("breadth_first", &["looped_bfs"], 2, "GPipe with several stages per cell", "arXiv 2211.05953"),
             Self::ZbH1 => ("zb_h1", &["zb1p"], 1, "1F1B whose weight gradients fill the bubble", "arXiv 2401.10241"),
-            Self::Zb2p => ("zb_2p", &["zb_h2"], 1, "no bubble within a rank's span at twice the memory", "arXiv 2401.10241"),
-            Self::ZbV => ("zb_v", &[], 2, "two stages per rank on a V: hardly a bubble at 1F1B's memory", "arXiv 2401.10241"),
+            Self::Zb2p => ("zb_2p", &["zb_h2"], 1, "no bubble within a cell's span at twice the memory", "arXiv 2401.10241"),
+            Self::ZbV => ("zb_v", &[], 2, "two stages per cell on a V: hardly a bubble at 1F1B's memory", "arXiv 2401.10241"),
             Self::ZbVGreedy => ("zb_v_greedy", &["zb_v_sail"], 2, "ZB-V made step by step: shorter for few micro-batches", "arXiv 2401.10241"),
             Self::DualPipe => ("dualpipe", &[], 1, "micro-batches from both ends, forward and backward overlapped", "arXiv 2412.19437"),
             Self::DualPipeV => ("dualpipe_v", &[], 2, "DualPipe cut in half: one copy of the parameters", "PyTorch ScheduleDualPipeV"),

@@ -17,11 +17,11 @@ use crate::pipeline::order::{Extent, Order, Route};
 use crate::timeline::Kind;
 
 /// Why M is at least K.
-pub(super) const FULL: &str = "with fewer than ranks, some ranks never reach the steady state";
+pub(super) const FULL: &str = "with fewer than cells, some cells never reach the steady state";
 
 /// M ≥ K, one stage per rank.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const WHY: &str = "`interleaved` is the same with several stages per rank";
+    const WHY: &str = "`interleaved` is the same with several stages per cell";
     let checks = [
         Limit::check(extent, Quantity::Chunks, Rule::Exactly(1), WHY),
         Limit::check(extent, Quantity::MicroBatches, Rule::AtLeast(extent.ranks), FULL),

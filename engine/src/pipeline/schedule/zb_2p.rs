@@ -21,7 +21,7 @@ use crate::timeline::{Kind, Slot, Task};
 
 /// One stage per rank.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const WHY: &str = "`zb_v` is its kin with two stages per rank";
+    const WHY: &str = "`zb_v` is its kin with two stages per cell";
     Limit::check(extent, Quantity::Chunks, Rule::Exactly(1), WHY).into_iter().collect()
 }
 

@@ -17,7 +17,7 @@ use crate::timeline::{Kind, Slot, Task};
 
 /// Two stages per rank.
 pub(super) fn limits(extent: Extent) -> Vec<Limit> {
-    const WHY: &str = "a rank holds one stage of each arm of the V";
+    const WHY: &str = "a cell holds one stage of each arm of the V";
     Limit::check(extent, Quantity::Chunks, Rule::Exactly(2), WHY).into_iter().collect()
 }
 

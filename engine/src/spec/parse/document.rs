@@ -175,8 +175,8 @@ impl<'t, 'p> Document<'t, 'p> {
         };
         let message = format!("A study has one `{word}`; the first is on line {}", first + 1);
         let (code, _) = lex::split_comment(span.of(self.text));
-        let hint = Hint::new("Join the two lines, or leave one of them out.");
         let span = lex::span_within(self.text, code);
+        let hint = Hint::edit("Leave this line out, or join the two.", span, "");
         self.problems.report(Diagnostic::error(Code::Duplicate, span, message).hint(hint));
         false
     }

@@ -130,7 +130,7 @@ impl Reader<'_, '_> {
         self.colon(
             &key,
             "value",
-            "1",
+            "",
             |c| place.ends_value(c),
             |rest| {
                 let len = name_len(rest);

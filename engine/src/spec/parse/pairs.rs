@@ -11,6 +11,9 @@ use crate::spec::lex::{
     number_len, run_len, shown,
 };
 
+/// What may stand where there is no example.
+const VALUES: &str = "a value: a number, a word, or a list in parentheses";
+
 /// What separates pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separators {
@@ -172,7 +175,8 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the `:` between `name` and its value, which must stand without spaces around it.
-    /// `ends` tells what ends a pair, `at_key` whether another pair begins.
+    /// `ends` tells what ends a pair, `at_key` whether another pair begins; without an `example` the
+    /// value may be anything.
     pub(super) fn colon(
         &mut self,
         name: &Ident,
@@ -191,7 +195,11 @@ impl Reader<'_, '_> {
             if spaced || self.peek().is_none_or(&ends) {
                 let message = format!("{} has no {what}", shown(&name.text));
                 let written = name.span.of(self.text);
-                let hint = Hint::new(format!("Write a pair such as `{written}:{example}`."));
+                let hint = Hint::new(if example.is_empty() {
+                    format!("Write `{written}:` and {VALUES}.")
+                } else {
+                    format!("Write a pair such as `{written}:{example}`.")
+                });
                 self.error_hint(Code::Syntax, name.span, message, hint);
             } else {
                 self.unexpected(&format!("`:` and the {what}"));
@@ -204,7 +212,11 @@ impl Reader<'_, '_> {
             self.pos = after_colon;
             let span = Span::new(name.span.start, after_colon as u32);
             let message = format!("{} has no {what} after its `:`", shown(&name.text));
-            let hint = Hint::new(format!("Write a {what}, such as `{example}`."));
+            let hint = Hint::new(if example.is_empty() {
+                format!("Write {VALUES}.")
+            } else {
+                format!("Write a {what}, such as `{example}`.")
+            });
             self.error_hint(Code::Syntax, span, message, hint);
             return None;
         }

@@ -15,7 +15,7 @@ use meshwork_engine::picture::timeline::{Ruler, View, measured};
 use meshwork_engine::pipeline::moment::times;
 use meshwork_engine::timeline::Timeline;
 use std::sync::Arc;
-use web_sys::MouseEvent;
+use web_sys::{Event, MouseEvent};
 
 /// The name under which the view state keeps the table twin; no tensor can have it.
 const TWIN: &str = "#pipeline";
@@ -75,9 +75,8 @@ pub fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     let sheet = Memo::new(move |_| {
         let look = look.get()?;
         let view =
-            studio.shown.with(|s| s.study.timeline_view(&look.timeline, "")).unwrap_or_default();
-        let unit = look.unit().to_owned();
-        let view = View { unit, held: look.held.clone(), room: room.get(), ..view };
+            studio.shown.with(|s| s.study.timeline_view(&look.timeline, None)).unwrap_or_default();
+        let view = View { held: look.held.clone(), room: room.get(), ..view };
         Some(Sheet::of(&look.timeline, &view))
     });
     let is_table = studio.watch(|v| v.tables.contains(TWIN));
@@ -112,6 +111,47 @@ pub fn Chart(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
     }
 }
 
+/// What is too wide scrolls; the names of the lanes stay then.
+#[component]
+pub fn Scroll(
+    #[prop(into)] label: String,
+    sheet: Memo<Option<Sheet>>,
+    outer: NodeRef<Div>,
+    children: Children,
+) -> impl IntoView {
+    let is_scrolled = RwSignal::new(false);
+    let note = move |_: Event| {
+        let now = outer.get_untracked().is_some_and(|outer| outer.scroll_left() > 0);
+        if is_scrolled.get_untracked() != now {
+            is_scrolled.set(now);
+        }
+    };
+    let names = move || {
+        let Sheet { drawn, ruler } = sheet.get().filter(|_| is_scrolled.get())?;
+        let name = |(name, middle): &(String, f64)| {
+            view! { <span style:top=format!("{middle}px")>{name.clone()}</span> }
+        };
+        let names = ruler.names().iter().map(name).collect_view();
+        let (width, height) = (ruler.left() - 2.0, drawn?.height);
+        Some(view! {
+            <div style:width=format!("{width}px") style:height=format!("{height}px")>{names}</div>
+        })
+    };
+    view! {
+        <div
+            class="timeline-scroll"
+            tabindex="0"
+            role="group"
+            aria-label=label
+            node_ref=outer
+            on:scroll=note
+        >
+            <div class="timeline-names" aria-hidden="true">{names}</div>
+            {children()}
+        </div>
+    }
+}
+
 /// The picture with a line at the time; a click picks another. What is too wide scrolls, and follows
 /// the line.
 #[component]
@@ -127,14 +167,18 @@ fn Frame(
     let place =
         Memo::new(move |_| sheet.with(|s| s.as_ref().map_or(0.0, |s| s.ruler.place(time.get()))));
     let (outer, inner) = (NodeRef::<Div>::new(), NodeRef::<Div>::new());
-    Effect::new(move |_| {
-        let place = place.get();
-        if let Some(outer) = outer.get() {
+    // from the first move on: at first the beginning is shown
+    Effect::new(move |before: Option<f64>| {
+        let (time, place) = (time.get(), place.get_untracked());
+        let has_moved = before.is_some_and(|before| before.total_cmp(&time).is_ne());
+        if let Some(outer) = outer.get_untracked().filter(|_| has_moved) {
             let (left, room) = (f64::from(outer.scroll_left()), f64::from(outer.client_width()));
-            if place < left + 24.0 || place > left + room - 24.0 {
-                outer.set_scroll_left((place - room / 2.0) as i32);
+            let names = sheet.with_untracked(|s| s.as_ref().map_or(0.0, |s| s.ruler.left()));
+            if place < left + names + 24.0 || place > left + room - 24.0 {
+                outer.set_scroll_left((place - f64::midpoint(names, room)) as i32);
             }
         }
+        time
     });
     let click = move |ev: MouseEvent| {
         let Some(inner) = inner.get_untracked() else { return };
@@ -145,7 +189,7 @@ fn Frame(
         }
     };
     view! {
-        <div class="timeline-scroll" tabindex="0" role="group" aria-label="Timeline" node_ref=outer>
+        <Scroll label="Timeline" sheet=sheet outer=outer>
             <div
                 class="timeline-frame"
                 node_ref=inner
@@ -155,6 +199,6 @@ fn Frame(
                 <Picture scene=drawn processors=processors />
                 <span class="timeline-now" aria-hidden="true" style:left=move || format!("{:.1}px", place.get())></span>
             </div>
-        </div>
+        </Scroll>
     }
 }

@@ -1,7 +1,7 @@
 //! What the cells did in the last step of a run, measured, beside what was predicted.
 
 use super::change::apply;
-use super::chart::Sheet;
+use super::chart::{Scroll, Sheet};
 use super::{Look, percent};
 use crate::download;
 use crate::format;
@@ -113,14 +113,15 @@ fn Run(
     let room = RwSignal::new(None::<f64>);
     let sensor = NodeRef::<Span>::new();
     watch_room(sensor, room);
-    let drawn: Memo<Drawn> = Memo::new(move |_| {
+    let sheet = Memo::new(move |_| {
         let Seen { timeline, .. } = seen.get()?;
-        let known = studio.shown.with(|s| s.study.timeline_view(&timeline, "ms"));
+        let known = studio.shown.with(|s| s.study.timeline_view(&timeline, Some("ms")));
         let title = format!("The cells of the run {name}, measured");
         let plain = View { title, unit: "ms".to_owned(), lanes: Lanes::Cells, ..View::default() };
         let view = known.filter(|_| is_same.get()).unwrap_or(plain);
-        Sheet::of(&timeline, &View { room: room.get(), ..view }).drawn
+        Some(Sheet::of(&timeline, &View { room: room.get(), is_overview: true, ..view }))
     });
+    let drawn: Memo<Drawn> = Memo::new(move |_| sheet.with(|s| s.as_ref()?.drawn.clone()));
     let width = Memo::new(move |_| drawn.with(|s| s.as_ref().map_or(0.0, |s| s.width)));
     let save = move |_: web_sys::MouseEvent| {
         if let Some(seen) = seen.get_untracked() {
@@ -167,11 +168,11 @@ fn Run(
                         (move || drawn.get().map(|s| table(&s.table))).into_any()
                     } else {
                         view! {
-                            <div class="timeline-scroll" tabindex="0" role="group" aria-label=format!("Measured timeline {name}")>
+                            <Scroll label=format!("Measured timeline {name}") sheet=sheet outer=NodeRef::new()>
                                 <div class="timeline-frame" style:width=move || format!("{}px", width.get())>
                                     <Picture scene=drawn processors=0 />
                                 </div>
-                            </div>
+                            </Scroll>
                         }.into_any()
                     }}
                 </div>
