@@ -12,9 +12,9 @@ use meshwork_engine::staging::change::{Change, Choice};
 
 /// What each kind of re-materialization means.
 const REMATS: [(Remat, &str); 3] = [
-    (Remat::Never, "off: keep activations"),
-    (Remat::Always, "on: compute them again"),
-    (Remat::ExceptLast, "except_last: not of the last micro-batch"),
+    (Remat::Never, "off: keep them"),
+    (Remat::Always, "on: compute again"),
+    (Remat::ExceptLast, "except_last: not the last"),
 ];
 
 /// Changes the text as the engine says.
