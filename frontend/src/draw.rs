@@ -5,11 +5,12 @@
 //! `pick.rs`. Marks that are lit lie over the canvas as SVG elements, which carry their processors
 //! in `data-p` (`all` when they stand for all), as rows of tables do.
 
+use crate::strokes::{Point, Strokes};
 use meshwork_engine::index::Pnum;
 use meshwork_engine::picture::palette::{DASHES, Hue, Theme};
-use meshwork_engine::picture::scene::{Align, Form, Mark, Scene, Tone};
+use meshwork_engine::picture::scene::{Form, Mark, Scene, Tone};
 use std::fmt::Write as _;
-use wasm_bindgen::{JsCast as _, JsValue, intern};
+use wasm_bindgen::JsCast as _;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 /// The same as the style sheet's `--sans`.
@@ -23,10 +24,6 @@ const HATCH: (f64, f64) = (8.5, 2.0);
 const MOST_PIXELS: f64 = 8192.0;
 /// A canvas grows by so many pixels at a time.
 const GROWTH: f64 = 64.0;
-/// Texts as short as labels, in bytes: they are kept where the next picture has them again.
-const KEPT: usize = 16;
-
-type Point = (f64, f64);
 
 /// How large a scene is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -82,9 +79,7 @@ pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, z
     drop(context.set_transform(scale, 0.0, 0.0, scale, 0.0, 0.0));
     let whole = |pixels: u32| f64::from(pixels) / scale;
     context.clear_rect(0.0, 0.0, whole(canvas.width()), whole(canvas.height()));
-    // a canvas keeps what was set on it before
-    let mut brush =
-        Brush { context, theme, fill: "", stroke: "", width: 0.0, dash: "?", font: 0.0, align: "" };
+    let mut brush = Brush { strokes: Strokes::default(), theme };
     // no form lies on a text, so all of one kind come together, and their ink is set once
     let (texts, mut forms): (Vec<&Mark>, Vec<&Mark>) =
         scene.marks.iter().partition(|m| matches!(m.form, Form::Text { .. }));
@@ -102,6 +97,7 @@ pub fn paint(canvas: &HtmlCanvasElement, scene: &Scene, theme: &'static Theme, z
     for mark in texts {
         brush.text(mark);
     }
+    brush.strokes.play(&context);
 }
 
 /// Whether it is a slice with sharp corners and nothing on it.
@@ -110,16 +106,10 @@ fn is_tile(mark: &Mark) -> bool {
     is_sharp && matches!(mark.tone, Tone::Slice(_))
 }
 
-/// A canvas with what was last set on it, because setting costs more than drawing.
+/// Marks as strokes in the colours of a theme.
 struct Brush {
-    context: CanvasRenderingContext2d,
+    strokes: Strokes,
     theme: &'static Theme,
-    fill: &'static str,
-    stroke: &'static str,
-    width: f64,
-    dash: &'static str,
-    font: f64,
-    align: &'static str,
 }
 
 /// Colour of the inside; colour and width of the outline.
@@ -132,8 +122,8 @@ impl Brush {
             && radius <= 0.0
             && let (Some(colour), _) = self.look(mark.tone)
         {
-            self.ink(colour);
-            self.context.fill_rect(x, y, width, height);
+            self.strokes.fill(colour);
+            self.strokes.fill_rectangle((x, y), (width, height));
         }
     }
 
@@ -144,30 +134,25 @@ impl Brush {
             Form::Text { .. } => {}
             Form::Line(points) => {
                 let (colour, width) = self.line_look(tone);
-                self.pen(colour, width, dash(tone));
-                self.trace(points);
-                // a curve has sharp turns, which a mitre would lengthen
-                self.context.set_line_join("round");
-                self.context.stroke();
-                self.context.set_line_join("miter");
+                self.strokes.pen(colour, width, dash(tone));
+                self.strokes.curve(points);
             }
             Form::Polygon(points) => {
-                self.trace(points);
-                self.context.close_path();
+                self.strokes.path(points, true);
                 self.face(tone);
                 self.hatch(tone, points);
             }
-            Form::Rect { x, y, width, height, radius } if *radius > 0.0 => {
-                self.rounded((*x, *y), (*width, *height), *radius);
+            &Form::Rect { x, y, width, height, radius } if radius > 0.0 => {
+                self.strokes.rounded((x, y), (width, height), radius);
                 self.face(tone);
             }
-            Form::Rect { x, y, width, height, .. } => {
+            &Form::Rect { x, y, width, height, .. } => {
                 if let (_, Some((colour, thickness))) = self.look(tone) {
-                    self.pen(colour, thickness, "");
-                    self.context.stroke_rect(*x, *y, *width, *height);
+                    self.strokes.pen(colour, thickness, "");
+                    self.strokes.stroke_rectangle((x, y), (width, height));
                 }
                 let (right, bottom) = (x + width, y + height);
-                self.hatch(tone, &[(*x, *y), (right, *y), (right, bottom), (*x, bottom)]);
+                self.hatch(tone, &[(x, y), (right, y), (right, bottom), (x, bottom)]);
             }
         }
     }
@@ -176,51 +161,32 @@ impl Brush {
     fn face(&mut self, tone: Tone) {
         let (inside, outline) = self.look(tone);
         if let Some(colour) = inside {
-            self.ink(colour);
-            self.context.fill();
+            self.strokes.fill(colour);
+            self.strokes.fill_path();
         }
         if let Some((colour, width)) = outline {
-            self.pen(colour, width, "");
-            self.context.stroke();
+            self.strokes.pen(colour, width, "");
+            self.strokes.stroke_path();
         }
     }
 
     /// The lines over a face whose values are partial.
     fn hatch(&mut self, tone: Tone, corners: &[Point]) {
         let Tone::Partial(hue) = tone else { return };
-        self.context.begin_path();
-        for [from, to] in hatch(corners) {
-            self.context.move_to(from.0, from.1);
-            self.context.line_to(to.0, to.1);
-        }
-        self.pen(self.hue(hue).line, HATCH.1, "");
-        self.context.set_global_alpha(0.45);
-        self.context.stroke();
-        self.context.set_global_alpha(1.0);
+        self.strokes.pen(self.hue(hue).line, HATCH.1, "");
+        self.strokes.faint_segments(&hatch(corners), 0.45);
     }
 
     fn text(&mut self, mark: &Mark) {
         let Form::Text { x, y, size, align, text } = &mark.form else { return };
-        self.ink(match mark.tone {
+        self.strokes.fill(match mark.tone {
             Tone::Note | Tone::Elided => self.theme.note,
             Tone::Series(hue) => self.hue(hue).line,
             _ => self.theme.ink,
         });
-        if (self.font - size).abs() > f64::EPSILON {
-            self.font = *size;
-            self.context.set_font(&format!("{size}px {FONT}"));
-        }
-        let align = match align {
-            Align::Start => "left",
-            Align::Middle => "center",
-            Align::End => "right",
-        };
-        if self.align != align {
-            self.align = align;
-            self.context.set_text_align(align);
-        }
-        // fails only for numbers that are none
-        drop(self.context.fill_text(kept(text), *x, y + MIDDLE * size));
+        self.strokes.font(*size, FONT);
+        self.strokes.align(*align);
+        self.strokes.text(text, (*x, y + MIDDLE * size));
     }
 
     fn hue(&self, hue: u8) -> Hue {
@@ -260,57 +226,6 @@ impl Brush {
             (_, None) => (self.theme.link, 1.0),
         }
     }
-
-    fn ink(&mut self, colour: &'static str) {
-        if self.fill != colour {
-            self.fill = colour;
-            self.context.set_fill_style_str(intern(colour));
-        }
-    }
-
-    fn pen(&mut self, colour: &'static str, width: f64, dash: &'static str) {
-        if self.stroke != colour {
-            self.stroke = colour;
-            self.context.set_stroke_style_str(intern(colour));
-        }
-        if (self.width - width).abs() > f64::EPSILON {
-            self.width = width;
-            self.context.set_line_width(width);
-        }
-        if self.dash != dash {
-            self.dash = dash;
-            let lengths = dash.split(' ').filter_map(|n| n.parse::<f64>().ok());
-            let lengths: js_sys::Array = lengths.map(JsValue::from).collect();
-            // fails only for what is no list of numbers
-            drop(self.context.set_line_dash(&lengths));
-        }
-    }
-
-    fn trace(&self, points: &[Point]) {
-        self.context.begin_path();
-        for (i, &(x, y)) in points.iter().enumerate() {
-            if i == 0 { self.context.move_to(x, y) } else { self.context.line_to(x, y) }
-        }
-    }
-
-    fn rounded(&self, (x, y): Point, (width, height): Point, radius: f64) {
-        let r = radius.min(width / 2.0).min(height / 2.0);
-        self.context.begin_path();
-        let (right, bottom) = (x + width, y + height);
-        let corners = [(right, y), (right, bottom), (x, bottom), (x, y)];
-        self.context.move_to(x + r, y);
-        for (i, corner) in corners.iter().enumerate() {
-            let next = corners[(i + 1) % corners.len()];
-            // a radius that is not negative is not refused
-            drop(self.context.arc_to(corner.0, corner.1, next.0, next.1, r));
-        }
-        self.context.close_path();
-    }
-}
-
-/// The text, handed over once for all pictures if it is short.
-fn kept(text: &str) -> &str {
-    if text.len() <= KEPT { intern(text) } else { text }
 }
 
 /// The dash of a series; other lines have none.

@@ -16,6 +16,7 @@ pub mod format;
 pub mod highlight;
 pub mod icons;
 pub mod download;
+pub mod strokes;
 pub mod draw;
 pub mod state;
 pub mod theme;
