@@ -231,8 +231,7 @@ impl Study {
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let program = self.lowered.clone()?;
         let kept = keep.iter().filter_map(|&id| program.of_node[id]);
-        let keep = kept.flat_map(|value| [Some(value), program.last_of.get(&value).copied()]);
-        let keep = keep.flatten().collect();
+        let keep = kept.flat_map(|value| program.forms(value)).collect();
         Some(passed(program, &keep))
     }
 

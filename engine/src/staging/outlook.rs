@@ -45,8 +45,10 @@ pub struct Outlook {
 /// A stage: its place and its part of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The cell that has it.
+    /// The cell that has it, or its first copy.
     pub cell: Rank,
+    /// The cell that has its second copy, if there is one.
+    pub second: Option<Rank>,
     /// Its layers, by number.
     pub layers: Range<usize>,
     /// What a micro-batch costs, forward and backward.
@@ -99,8 +101,13 @@ impl Outlook {
             let start = stage_of.partition_point(|s| s.0 < stage);
             let layers = start..stage_of.partition_point(|s| s.0 <= stage);
             let StageCosts { forward, backward, .. } = self.costs.stages[Stage(stage)];
-            let cell = self.order.route().rank(extent, Stage(stage), MicroBatch(0));
-            Part { cell, layers, cost: forward + backward }
+            let route = self.order.route();
+            let of_copy = |copy| {
+                let first = MicroBatch(route.micro_batches(extent, copy).start);
+                route.rank(extent, Stage(stage), first)
+            };
+            let second = (route.copies() > 1).then(|| of_copy(1));
+            Part { cell: of_copy(0), second, layers, cost: forward + backward }
         };
         (0..extent.stages()).map(part).collect()
     }
@@ -157,7 +164,7 @@ impl Outlook {
 
     /// Whether cells have more than one stage, so that a task must say which it is of.
     pub const fn names_stages(&self) -> bool {
-        self.extent().chunks > 1
+        self.extent().chunks > 1 || self.order.route().copies() > 1
     }
 
     /// Its bubble and time.
