@@ -77,8 +77,9 @@ pub struct TensorInfo {
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
     pub bytes_per_processor: u64,
-    /// In a pipeline, the mesh dimension of the cells and the one that makes it.
-    pub cell: Option<(MeshAxis, u64)>,
+    /// In a pipeline, the mesh dimension of the cells and those that make it: one, or one for each
+    /// copy of the model.
+    pub cells: Option<(MeshAxis, Vec<u64>)>,
     /// Where it comes from in the text.
     pub span: Span,
     /// Whether its name is the user's (or the preset's), not derived.
@@ -111,9 +112,12 @@ pub struct CollectiveInfo {
 }
 
 impl TensorInfo {
-    /// Whether a processor holds it, as far as the cell that makes it says; others may receive it.
+    /// Whether a processor holds it, as far as the cells that make it say; others may receive it.
     pub fn is_on(&self, mesh: &Mesh, pnum: Pnum) -> bool {
-        self.cell.is_none_or(|(axis, rank)| mesh.coord(pnum, axis) == rank)
+        match &self.cells {
+            Some((axis, ranks)) => ranks.contains(&mesh.coord(pnum, *axis)),
+            None => true,
+        }
     }
 }
 
@@ -404,8 +408,6 @@ impl Study {
                         let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
                         program.unwrap_or_default().iter().map(|p| p.0).collect()
                     });
-                let cells = self.lowered.as_ref().and_then(|p| p.cells.as_ref());
-                let cell = cells.map(|c| (c.axis(), c.rank(graph.stage(id))));
                 let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
@@ -415,12 +417,24 @@ impl Study {
                     partial,
                     bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
-                    cell,
+                    cells: self.cells_of(id),
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
                 }
             })
             .collect()
+    }
+
+    /// The cells of a pipeline that make a tensor: those of each copy of the model that has it.
+    fn cells_of(&self, id: NodeId) -> Option<(MeshAxis, Vec<u64>)> {
+        let program = self.lowered.as_ref()?;
+        let cells = program.cells.as_ref()?;
+        let stage = self.built.graph.stage(id);
+        let second = cells.in_copy(stage, 1);
+        let has_second = || program.values.iter().any(|v| (v.node, v.stage) == (id, second));
+        let second = (cells.copies() > 1 && has_second()).then_some(second);
+        let ranks = [Some(stage), second].into_iter().flatten().map(|stage| cells.rank(stage));
+        Some((cells.axis(), ranks.collect()))
     }
 
     /// The value each node's own step makes.

@@ -143,6 +143,14 @@ impl Order {
         self.route.rank(self.extent, task.stage, task.micro_batch)
     }
 
+    /// The ranks that have a stage: one for each copy of its parameters.
+    pub fn ranks_of(&self, stage: Stage) -> impl Iterator<Item = Rank> {
+        (0..self.route.copies()).map(move |copy| {
+            let first = self.route.micro_batches(self.extent, copy).start;
+            self.route.rank(self.extent, stage, MicroBatch(first))
+        })
+    }
+
     /// Whether a task belongs to this pipeline at all.
     pub const fn has(&self, task: Task) -> bool {
         task.stage.0 < self.extent.stages() && task.micro_batch.0 < self.extent.micro_batches

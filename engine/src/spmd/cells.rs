@@ -98,7 +98,8 @@ impl Cells {
     pub fn name(&self, stage: Stage) -> String {
         let (Stage(part), copy) = self.part_of(stage);
         let ordinal = if copy == 0 { "first" } else { "second" };
-        let copy = if self.copies() == 1 { String::new() } else { format!(" of the {ordinal} copy") };
+        let copy =
+            if self.copies() == 1 { String::new() } else { format!(" of the {ordinal} copy") };
         format!("stage {part}{copy}")
     }
 

@@ -83,14 +83,14 @@ struct Copying {
 impl Copying {
     /// Where else values are listed.
     fn values(&self, program: &mut Program) {
-        let pairs = || self.of.entries().filter_map(|(one, other)| Some((one, (*other)?)));
         let more: Vec<ValueId> = program.sources.iter().filter_map(|&s| self.of[s]).collect();
         program.sources.extend(more);
         let last = program.last_of.iter();
         let last: Vec<_> = last.filter_map(|(&a, &b)| self.of[a].zip(self.of[b])).collect();
         program.last_of.extend(last);
-        let varying = pairs().filter(|(one, _)| program.values[*one].varies != Varies::No);
-        program.copy_of = varying.collect();
+        let pairs = self.of.entries().filter_map(|(one, other)| Some((one, (*other)?)));
+        program.copy_of =
+            pairs.filter(|(one, _)| program.values[*one].varies != Varies::No).collect();
         // Of a last micro-batch unlike all others, the first copy has nothing.
         let mut sources = std::mem::take(&mut program.sources);
         sources.retain(|&source| !program.instances(source).is_empty());
@@ -114,13 +114,12 @@ impl Copying {
                 self.steps.push(twin);
             }
             let body = program.bodies[step.body];
-            let is_run = !body.is_last || program.alike(body.stage).end < program.micro_batches_of(body.stage).end;
-            let new = match (&step.work, &step.inputs[..]) {
-                (Work::Assign, &[target, new]) => self.of[target].map(|twin| (twin, new)),
-                _ => None,
-            };
-            if let Some((twin, new)) = new {
-                let received = self.hop(program, &step, new, program.values[twin].stage);
+            let is_run = !body.is_last
+                || program.alike(body.stage).end < program.micro_batches_of(body.stage).end;
+            if let (Work::Assign, &[target, new]) = (&step.work, &step.inputs[..])
+                && let Some(twin) = self.of[target]
+            {
+                let received = self.hop(program, &step, new, twin);
                 let inputs = smallvec![twin, received];
                 self.steps.push(Step { inputs, ..step.clone() });
             }
@@ -137,32 +136,32 @@ impl Copying {
     fn twin(&self, program: &Program, step: &Step) -> Step {
         let of = |values: &ValueIds| values.iter().map(|&v| self.of[v].unwrap_or(v)).collect();
         let Body { kind, stage, is_last } = program.bodies[step.body];
-        let work = match &step.work {
-            Work::Collective(Collective { kind: CollectiveKind::Hop { from, sends }, axes }) => {
-                let kind = CollectiveKind::Hop { from: self.cells.in_copy(*from, 1), sends: *sends };
-                Work::Collective(Collective { kind, axes: axes.clone() })
-            }
-            other => other.clone(),
-        };
+        let mut work = step.work.clone();
+        if let Work::Collective(collective) = &mut work
+            && let CollectiveKind::Hop { from, .. } = &mut collective.kind
+        {
+            *from = self.cells.in_copy(*from, 1);
+        }
         let body = self.table.id(kind, self.cells.in_copy(stage, 1), is_last);
         Step { work, inputs: of(&step.inputs), outputs: of(&step.outputs), body, ..step.clone() }
     }
 
     /// Adds what the second copy has accumulated to what the first has.
     fn add(&mut self, program: &mut Program, sum: &Step) {
-        let Some((output, twin)) = sum.output().and_then(|v| Some((v, self.of[v]?))) else { return };
+        let Some((output, twin)) = sum.output().and_then(|v| Some((v, self.of[v]?))) else {
+            return;
+        };
         let body = self.table.id(BodyKind::End, Stage(0), false);
         let at = Step { body, ..sum.clone() };
-        let received = self.hop(program, &at, twin, program.values[output].stage);
+        let received = self.hop(program, &at, twin, output);
         self.steps.push(Step { inputs: smallvec![received], ..at });
     }
 
-    /// Sends a value to the processors of another stage; what they receive.
-    fn hop(&mut self, program: &mut Program, at: &Step, sent: ValueId, to: Stage) -> ValueId {
-        let from = program.values[sent].stage;
-        let there = Value { stage: to, ..program.values[sent].clone() };
-        let [message, received] = [0, 1].map(|_| program.values.push(there.clone()));
-        let sends = self.cells.rank(from) != self.cells.rank(to);
+    /// Sends a value to where another one is; what is received there, of that one's kind.
+    fn hop(&mut self, program: &mut Program, at: &Step, sent: ValueId, to: ValueId) -> ValueId {
+        let (from, there) = (program.values[sent].stage, program.values[to].clone());
+        let sends = self.cells.rank(from) != self.cells.rank(there.stage);
+        let [message, received] = [there.clone(), there].map(|value| program.values.push(value));
         let kind = CollectiveKind::Hop { from, sends };
         let work = Work::Collective(Collective { kind, axes: vec![self.cells.axis()] });
         let step = |work, input, output| Step {

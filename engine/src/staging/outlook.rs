@@ -13,7 +13,7 @@ use super::flops::Flops;
 use super::pipe::Pipe;
 use crate::cost::held::{Held, over_time};
 use crate::graph::Graph;
-use crate::index::{IdVec, MicroBatch, Rank, Stage};
+use crate::index::{IdVec, Rank, Stage};
 use crate::pipeline::moment::{Doing, moment};
 use crate::pipeline::order::{Extent, Order};
 use crate::pipeline::recompute::{Remat, recompute};
@@ -45,10 +45,8 @@ pub struct Outlook {
 /// A stage: its place and its part of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The cell that has it, or its first copy.
-    pub cell: Rank,
-    /// The cell that has its second copy, if there is one.
-    pub second: Option<Rank>,
+    /// The cells that have it: one, or one for each copy of the model.
+    pub cells: Vec<Rank>,
     /// Its layers, by number.
     pub layers: Range<usize>,
     /// What a micro-batch costs, forward and backward.
@@ -96,20 +94,14 @@ impl Outlook {
     }
 
     fn parts(&self, stage_of: &[Stage]) -> IdVec<Stage, Part> {
-        let extent = self.extent();
         let part = |stage: u32| {
             let start = stage_of.partition_point(|s| s.0 < stage);
             let layers = start..stage_of.partition_point(|s| s.0 <= stage);
             let StageCosts { forward, backward, .. } = self.costs.stages[Stage(stage)];
-            let route = self.order.route();
-            let of_copy = |copy| {
-                let first = MicroBatch(route.micro_batches(extent, copy).start);
-                route.rank(extent, Stage(stage), first)
-            };
-            let second = (route.copies() > 1).then(|| of_copy(1));
-            Part { cell: of_copy(0), second, layers, cost: forward + backward }
+            let cells = self.order.ranks_of(Stage(stage)).collect();
+            Part { cells, layers, cost: forward + backward }
         };
-        (0..extent.stages()).map(part).collect()
+        (0..self.extent().stages()).map(part).collect()
     }
 
     /// The unit of costs and times: `flop`, or `units` where the user says what each layer costs.

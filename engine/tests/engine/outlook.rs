@@ -103,7 +103,11 @@ fn schedules_say_why_not() {
         "It takes at least 4 micro-batches, not 2: with fewer than ranks, some ranks never reach \
          the steady state; nearest: 4 micro-batches."
     );
-    assert!(why("dualpipe").unwrap().contains("at least 8 micro-batches"));
+    assert_eq!(
+        why("dualpipe").unwrap(),
+        "The number of micro-batches is 2, not an even number, at least 8: half of them go each \
+         way, and each half must fill the pipeline; nearest: 8 micro-batches."
+    );
     let many = study(&text(8, "micro_batches:8")).outlook().unwrap();
     let found = many.choices().into_iter().find(|c| c.schedule == Schedule::Interleaved);
     let why = found.unwrap().why_not.unwrap();
