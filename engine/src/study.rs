@@ -377,6 +377,11 @@ impl Study {
     pub fn tensors(&self) -> Vec<TensorInfo> {
         let graph = &self.built.graph;
         let first_values = self.first_values();
+        let makers = self.makers();
+        let cells = |id: NodeId| {
+            let (axis, makers) = makers.as_ref()?;
+            Some((*axis, makers[crate::index::Idx::index(id)].clone()))
+        };
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
             Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One => n.is_named,
@@ -417,7 +422,7 @@ impl Study {
                     partial,
                     bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
-                    cells: self.cells_of(id),
+                    cells: cells(id),
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
                 }
@@ -425,16 +430,22 @@ impl Study {
             .collect()
     }
 
-    /// The cells of a pipeline that make a tensor: those of each copy of the model that has it.
-    fn cells_of(&self, id: NodeId) -> Option<(MeshAxis, Vec<u64>)> {
+    /// The mesh dimension of a pipeline's cells, and for each tensor those that make it: that of its
+    /// stage, and where the second copy of the model has it, too, that one's.
+    fn makers(&self) -> Option<(MeshAxis, Vec<Vec<u64>>)> {
         let program = self.lowered.as_ref()?;
         let cells = program.cells.as_ref()?;
-        let stage = self.built.graph.stage(id);
-        let second = cells.in_copy(stage, 1);
-        let has_second = || program.values.iter().any(|v| (v.node, v.stage) == (id, second));
-        let second = (cells.copies() > 1 && has_second()).then_some(second);
-        let ranks = [Some(stage), second].into_iter().flatten().map(|stage| cells.rank(stage));
-        Some((cells.axis(), ranks.collect()))
+        let graph = &self.built.graph;
+        let own = |id| vec![cells.rank(graph.stage(id))];
+        let mut makers: Vec<Vec<u64>> = graph.nodes().ids().map(own).collect();
+        for value in &program.values {
+            let (part, copy) = cells.part_of(value.stage);
+            let makers = &mut makers[crate::index::Idx::index(value.node)];
+            if copy > 0 && part == graph.stage(value.node) && makers.len() == 1 {
+                makers.push(cells.rank(value.stage));
+            }
+        }
+        Some((cells.axis(), makers))
     }
 
     /// The value each node's own step makes.

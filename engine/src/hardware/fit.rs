@@ -13,6 +13,7 @@ use crate::cost::tally::Tally;
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::Graph;
 use crate::graph::op::Role;
+use crate::index::ValueId;
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
 use crate::pipeline::order::Extent;
@@ -154,7 +155,8 @@ struct Layer {
 fn heaviest_layer(study: Planned<'_>) -> Option<Layer> {
     let Planned { graph, program, .. } = study;
     let mut kept: BTreeMap<u32, u64> = BTreeMap::new();
-    for &source in &program.sources {
+    let stage = |source: ValueId| program.values[source].stage;
+    for &source in program.sources.iter().filter(|s| program.is_of_first_copy(stage(**s))) {
         let bytes = kept.entry(graph.nodes()[program.values[source].node].layer).or_default();
         *bytes = bytes.saturating_add(program.slice_bytes(source));
     }

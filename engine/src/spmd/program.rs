@@ -258,6 +258,11 @@ impl Program {
         }
     }
 
+    /// Whether a stage is of the only copy of the model, or of the first.
+    pub fn is_of_first_copy(&self, stage: Stage) -> bool {
+        self.cells.as_ref().is_none_or(|cells| cells.part_of(stage).1 == 0)
+    }
+
     /// The micro-batches that a stage has to do with.
     pub fn micro_batches_of(&self, stage: Stage) -> Range<u64> {
         self.cells.as_ref().map_or(0..self.micro_batches(), |cells| cells.micro_batches(stage))

@@ -66,10 +66,8 @@ impl MeshImpl for Flops<'_> {
         let flops = self.program.flops(step) as f64;
         *self.of_body.entry(step.body).or_default() += flops;
         let body = self.program.bodies[step.body];
-        let cells = self.program.cells.as_ref();
-        let is_first_copy = cells.is_none_or(|cells| cells.part_of(body.stage).1 == 0);
         let counts = body.kind.varies() && body.kind != BodyKind::Recompute && !body.is_last;
-        if counts && is_first_copy {
+        if counts && self.program.is_of_first_copy(body.stage) {
             *self.of_node.entry(step.node).or_default() += flops;
         }
         Ok(())
