@@ -78,8 +78,9 @@ pub struct TensorInfo {
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
     pub bytes_per_processor: u64,
-    /// In a pipeline, the mesh dimension of the cells and the one that makes it.
-    pub cell: Option<(MeshAxis, u64)>,
+    /// In a pipeline, the mesh dimension of the cells and those that make it: one, or one for each
+    /// copy of the model.
+    pub cells: Option<(MeshAxis, Vec<u64>)>,
     /// Where it comes from in the text.
     pub span: Span,
     /// Whether its name is the user's (or the preset's), not derived.
@@ -112,9 +113,12 @@ pub struct CollectiveInfo {
 }
 
 impl TensorInfo {
-    /// Whether a processor holds it, as far as the cell that makes it says; others may receive it.
+    /// Whether a processor holds it, as far as the cells that make it say; others may receive it.
     pub fn is_on(&self, mesh: &Mesh, pnum: Pnum) -> bool {
-        self.cell.is_none_or(|(axis, rank)| mesh.coord(pnum, axis) == rank)
+        match &self.cells {
+            Some((axis, ranks)) => ranks.contains(&mesh.coord(pnum, *axis)),
+            None => true,
+        }
     }
 }
 
@@ -228,8 +232,7 @@ impl Study {
     pub fn program_keeping(&self, keep: &[NodeId]) -> Option<Program> {
         let program = self.lowered.clone()?;
         let kept = keep.iter().filter_map(|&id| program.of_node[id]);
-        let keep = kept.flat_map(|value| [Some(value), program.last_of.get(&value).copied()]);
-        let keep = keep.flatten().collect();
+        let keep = kept.flat_map(|value| program.forms(value)).collect();
         Some(passed(program, &keep))
     }
 
@@ -372,6 +375,11 @@ impl Study {
     pub fn tensors(&self) -> Vec<TensorInfo> {
         let graph = &self.built.graph;
         let first_values = self.first_values();
+        let makers = self.makers();
+        let cells = |id: NodeId| {
+            let (axis, makers) = makers.as_ref()?;
+            Some((*axis, makers[crate::index::Idx::index(id)].clone()))
+        };
         let shown = graph.nodes().entries().filter(|(_, n)| match n.op {
             Op::Source(_) => true,
             Op::Constant(_) | Op::StepNumber | Op::Training | Op::Share | Op::One => n.is_named,
@@ -403,8 +411,6 @@ impl Study {
                         let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
                         program.unwrap_or_default().iter().map(|p| p.0).collect()
                     });
-                let cells = self.lowered.as_ref().and_then(|p| p.cells.as_ref());
-                let cell = cells.map(|c| (c.axis(), c.rank(graph.stage(id))));
                 let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
@@ -414,12 +420,30 @@ impl Study {
                     partial,
                     bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
-                    cell,
+                    cells: cells(id),
                     span: node.span,
                     is_named: node.is_named && node.phase == Phase::Forward,
                 }
             })
             .collect()
+    }
+
+    /// The mesh dimension of a pipeline's cells, and for each tensor those that make it: that of its
+    /// stage, and where the second copy of the model has it, too, that one's.
+    fn makers(&self) -> Option<(MeshAxis, Vec<Vec<u64>>)> {
+        let program = self.lowered.as_ref()?;
+        let cells = program.cells.as_ref()?;
+        let graph = &self.built.graph;
+        let own = |id| vec![cells.rank(graph.stage(id))];
+        let mut makers: Vec<Vec<u64>> = graph.nodes().ids().map(own).collect();
+        for value in &program.values {
+            let (part, copy) = cells.part_of(value.stage);
+            let makers = &mut makers[crate::index::Idx::index(value.node)];
+            if copy > 0 && part == graph.stage(value.node) && makers.len() == 1 {
+                makers.push(cells.rank(value.stage));
+            }
+        }
+        Some((cells.axis(), makers))
     }
 
     /// The value each node's own step makes.

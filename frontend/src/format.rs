@@ -43,6 +43,13 @@ pub fn exact(n: f64) -> String {
     format!("{}{out}{tail}", if n < 0.0 { "−" } else { "" })
 }
 
+/// `cell 1`, `cells 0 and 3`.
+pub fn cells(ranks: &[u64]) -> String {
+    let numbers: Vec<String> = ranks.iter().map(u64::to_string).collect();
+    let s = if ranks.len() == 1 { "" } else { "s" };
+    format!("cell{s} {}", numbers.join(" and "))
+}
+
 /// A loss or a difference: four significant digits, powers of ten where they are shorter.
 pub fn number(x: f64) -> String {
     if x == 0.0 {

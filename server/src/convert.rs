@@ -50,7 +50,8 @@ fn pipeline(outlook: &Outlook) -> Pipeline {
     let names: Vec<&str> = outlook.layers().map(|(name, _)| name).collect();
     let figures = outlook.figures();
     let stage = |part: &Part| Stage {
-        cell: u64::from(part.cell.0),
+        cell: part.cells.first().map_or(0, |cell| u64::from(cell.0)),
+        second_cell: part.cells.get(1).map(|cell| u64::from(cell.0)),
         layers: names[part.layers.clone()].iter().map(|&name| name.to_owned()).collect(),
         cost: part.cost,
     };

@@ -70,7 +70,8 @@ fn tensor_scene(study: &Study, name: &str) -> Result<Scene, String> {
 fn scene(study: &Study, info: &TensorInfo) -> Option<Scene> {
     let layout = info.layout.as_ref()?;
     let sliced = Sliced::new(&info.name, &info.shape, layout, study.mesh());
-    Some(Sliced { partial: &info.partial, cell: info.cell, ..sliced }.scene())
+    let cells = info.cells.as_ref().map(|(axis, ranks)| (*axis, &ranks[..]));
+    Some(Sliced { partial: &info.partial, cells, ..sliced }.scene())
 }
 
 /// Says that a study has no such tensor, and which one may have been meant.

@@ -140,8 +140,11 @@ pub struct Pipeline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Stage {
-    /// The cell that has it.
+    /// The cell that has it; where there are two copies of the model, its first.
     pub cell: u64,
+    /// The cell that has its second copy, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_cell: Option<u64>,
     /// Its layers by name.
     pub layers: Vec<String>,
     /// What a micro-batch costs, forward and backward.

@@ -159,7 +159,9 @@ impl MeshImpl for Clock<'_> {
             BodyKind::WeightGradient => &[Kind::WeightGradient, Kind::Backward],
         };
         let micro_batch = MicroBatch::new(entry.micro as usize);
-        let task = |&kind: &Kind| Task { stage: body.stage, kind, micro_batch };
+        let cells = self.program.cells.as_ref();
+        let stage = cells.map_or(body.stage, |cells| cells.part_of(body.stage).0);
+        let task = |&kind: &Kind| Task { stage, kind, micro_batch };
         let found = kinds.iter().find_map(|kind| self.when.get(&task(kind)));
         if let Some(&(start, end)) = found {
             let now = &mut self.now[self.program.rank(body.stage)];

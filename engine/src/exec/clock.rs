@@ -8,7 +8,7 @@
 //!
 //! Beside the entries, the work is summed up by step of the Program, for what each layer takes.
 
-use crate::index::{IdVec, Rank};
+use crate::index::{IdVec, Idx as _, Rank};
 use crate::spmd::bodies::tasks;
 use crate::spmd::program::Program;
 use crate::timeline::{Interval, Slot, Timeline};
@@ -135,7 +135,7 @@ pub fn timeline<'m>(
     let tasks = tasks(cells);
     for mark in marks {
         let Some(task) = tasks.get(mark.entry).copied().flatten() else { continue };
-        let lane = &mut lanes[cells.rank(task.stage) as usize];
+        let lane = &mut lanes[cells.order().rank_of(task).index()];
         let slot = Slot::One(task);
         // The backward pass may be two bodies.
         let before = lane.pop_if(|last| last.slot == slot);

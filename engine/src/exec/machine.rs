@@ -157,7 +157,15 @@ impl<T: Number, P: Pool> Machine<T, P> {
 
     /// The whole tensor that a value holds, row-major; partial values are combined.
     pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
-        self.owner(value)?.whole(value)
+        let program = self.program();
+        let mut out = vec![None; program.whole_shape(value).elements() as usize];
+        let each: Vec<(ValueId, u64)> = program.each(value).collect();
+        // Of what has no rows, the last micro-batch's stays.
+        let first = if program.has_rows(value) { 0 } else { each.len().checked_sub(1)? };
+        for &(value, micro) in &each[first..] {
+            self.owner(value)?.put((value, micro), &mut out)?;
+        }
+        out.into_iter().collect()
     }
 
     /// A processor's slice of a value.

@@ -61,6 +61,11 @@ impl MicroBatches {
         self.whole - (self.count() - 1) * self.size
     }
 
+    /// Whether the last has fewer rows than the others.
+    pub const fn is_ragged(&self) -> bool {
+        self.last() != self.size
+    }
+
     /// The part of the mini-batch's rows that one has.
     pub fn share(&self, micro: u64) -> f64 {
         let rows = if micro + 1 == self.count() { self.last() } else { self.size };

@@ -12,6 +12,7 @@ use super::mends::{Dim, Mend, Need, Planned, Search};
 use super::{Hardware, shown};
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::op::Role;
+use crate::index::ValueId;
 use crate::spec::edit::difference;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +106,8 @@ struct Layer {
 fn heaviest_layer(study: Planned<'_>) -> Option<Layer> {
     let Planned { graph, program, .. } = study;
     let mut kept: BTreeMap<u32, u64> = BTreeMap::new();
-    for &source in &program.sources {
+    let stage = |source: ValueId| program.values[source].stage;
+    for &source in program.sources.iter().filter(|s| program.is_of_first_copy(stage(**s))) {
         let bytes = kept.entry(graph.nodes()[program.values[source].node].layer).or_default();
         *bytes = bytes.saturating_add(program.slice_bytes(source));
     }

@@ -8,6 +8,7 @@
 
 use crate::index::{IdVec, Idx as _, MicroBatch, Rank, Stage};
 use crate::timeline::{Slot, Task};
+use std::ops::Range;
 
 /// How large a pipeline is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,14 +57,40 @@ pub enum Route {
 }
 
 impl Route {
+    /// How many copies of each stage's parameters there are.
+    pub const fn copies(self) -> u32 {
+        match self {
+            Self::Loop | Self::V => 1,
+            Self::BothWays => 2,
+        }
+    }
+
+    /// The micro-batches that go through a copy: all, or half of them.
+    pub const fn micro_batches(self, extent: Extent, copy: u32) -> Range<u32> {
+        let (count, half) = (extent.micro_batches, extent.micro_batches / 2);
+        match self {
+            Self::Loop | Self::V => 0..count,
+            Self::BothWays if copy == 0 => 0..half,
+            Self::BothWays => half..count,
+        }
+    }
+
+    /// The copy that a micro-batch goes through.
+    pub const fn copy(self, extent: Extent, micro_batch: MicroBatch) -> u32 {
+        match self {
+            Self::Loop | Self::V => 0,
+            Self::BothWays => (micro_batch.0 >= extent.micro_batches / 2) as u32,
+        }
+    }
+
     /// The rank that has a stage for a micro-batch.
     pub const fn rank(self, extent: Extent, stage: Stage, micro_batch: MicroBatch) -> Rank {
-        let Extent { ranks, micro_batches, .. } = extent;
+        let Extent { ranks, .. } = extent;
         let (round, place) = (stage.0 / ranks, stage.0 % ranks);
         let back = match self {
             Self::Loop => false,
             Self::V => round % 2 == 1,
-            Self::BothWays => micro_batch.0 >= micro_batches / 2,
+            Self::BothWays => self.copy(extent, micro_batch) == 1,
         };
         Rank(if back { ranks - 1 - place } else { place })
     }
@@ -114,6 +141,14 @@ impl Order {
     /// The rank that has the stage of a task.
     pub const fn rank_of(&self, task: Task) -> Rank {
         self.route.rank(self.extent, task.stage, task.micro_batch)
+    }
+
+    /// The ranks that have a stage: one for each copy of its parameters.
+    pub fn ranks_of(&self, stage: Stage) -> impl Iterator<Item = Rank> {
+        (0..self.route.copies()).map(move |copy| {
+            let first = self.route.micro_batches(self.extent, copy).start;
+            self.route.rank(self.extent, stage, MicroBatch(first))
+        })
     }
 
     /// Whether a task belongs to this pipeline at all.

@@ -50,11 +50,17 @@ impl Remat {
 /// The order must not hold any yet. Before a pair it stands alone.
 #[must_use]
 pub fn recompute(order: &Order, remat: Remat) -> Order {
+    recompute_those(order, |micro_batch| remat.again(order, micro_batch))
+}
+
+/// The same for the micro-batches of which activations are computed `again`.
+#[must_use]
+pub fn recompute_those(order: &Order, again: impl Fn(MicroBatch) -> bool) -> Order {
     order.with(|slots| {
         let mut with = Vec::with_capacity(slots.len());
         for slot in slots {
             let backward = slot.tasks().filter(|task| match task.kind {
-                Kind::Backward | Kind::InputGradient => remat.again(order, task.micro_batch),
+                Kind::Backward | Kind::InputGradient => again(task.micro_batch),
                 Kind::Forward | Kind::Recompute | Kind::WeightGradient => false,
             });
             with.extend(backward.map(|t| Slot::One(Task { kind: Kind::Recompute, ..t })));

@@ -128,7 +128,7 @@ const fn by_phase(phase: Phase) -> BodyKind {
     }
 }
 
-/// The bodies of a Program: one to begin, those of each stage, one to end.
+/// The bodies of a Program: one to begin, those of each stage (of all copies), one to end.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// How many stages there are.
@@ -171,8 +171,12 @@ impl Table {
     /// backward, so that the activations of only one are held.
     pub fn order(self, micro: Option<&MicroBatches>, cells: Option<&Cells>) -> Vec<Entry> {
         let count = micro.map_or(1, MicroBatches::count);
+        let is_last = |stage, at| {
+            let last = cells.zip(micro).map(|(cells, micro)| cells.last(stage, micro));
+            last.unwrap_or(count - 1..count).contains(&at)
+        };
         let entry =
-            |kind, stage, micro| Entry { body: self.id(kind, stage, micro + 1 == count), micro };
+            |kind, stage, at| Entry { body: self.id(kind, stage, is_last(stage, at)), micro: at };
         let mut out = vec![entry(BodyKind::Begin, Stage(0), 0)];
         match cells {
             None => {
@@ -185,7 +189,7 @@ impl Table {
                 for task in cells.sequence() {
                     let micro = u64::from(task.micro_batch.0);
                     let kinds = of_task(task.kind).iter();
-                    out.extend(kinds.map(|&kind| entry(kind, task.stage, micro)));
+                    out.extend(kinds.map(|&kind| entry(kind, cells.stage_of(*task), micro)));
                 }
             }
         }

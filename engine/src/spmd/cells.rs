@@ -1,10 +1,21 @@
 //! How a pipeline lies on the mesh: one dimension of it carries the cells, and each cell's processors
 //! do what the schedule gives their place, in that order.
+//!
+//! Where micro-batches go both ways, there are two copies of the model's K stages, which the Program
+//! keeps apart as stages of its own:
+//!
+//! ```text
+//! cell        0   1   2   3
+//! first copy  0   1   2   3     micro-batches of the first half, 0 → 3
+//! second      7   6   5   4     those of the second half, 3 → 0: stage 4 is the model's stage 0
+//! ```
 
+use crate::graph::micro::MicroBatches;
 use crate::index::{Idx as _, MeshAxis, MicroBatch, Rank, Stage};
 use crate::pipeline::order::Order;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::timeline::{Interval, Kind, Task};
+use std::ops::Range;
 
 /// The cells of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,14 +46,61 @@ impl Cells {
         &self.order
     }
 
-    /// How many stages the model is cut into.
+    /// How many copies of the model there are.
+    pub const fn copies(&self) -> u32 {
+        self.order.route().copies()
+    }
+
+    /// How many stages the Program has: those of all copies.
     pub const fn stages(&self) -> u32 {
-        self.order.extent().stages()
+        self.copies().saturating_mul(self.order.extent().stages())
+    }
+
+    /// The stage of the Program that does a task.
+    pub const fn stage_of(&self, task: Task) -> Stage {
+        let copy = self.order.route().copy(self.order.extent(), task.micro_batch);
+        self.in_copy(task.stage, copy)
+    }
+
+    /// A stage of the model in one of its copies.
+    pub const fn in_copy(&self, stage: Stage, copy: u32) -> Stage {
+        Stage(copy.saturating_mul(self.order.extent().stages()).saturating_add(stage.0))
+    }
+
+    /// The stage of the model that a stage of the Program is, and the copy it belongs to.
+    pub const fn part_of(&self, stage: Stage) -> (Stage, u32) {
+        let stages = self.order.extent().stages();
+        (Stage(stage.0 % stages), stage.0 / stages)
+    }
+
+    /// The micro-batches that a stage of the Program has to do with.
+    pub const fn micro_batches(&self, stage: Stage) -> Range<u64> {
+        let of = self.order.route().micro_batches(self.order.extent(), self.part_of(stage).1);
+        of.start as u64..of.end as u64
+    }
+
+    /// The micro-batch of a stage that may be computed in another way than the others: its last.
+    /// Where the last of all has fewer rows, that alone is.
+    pub const fn last(&self, stage: Stage, micro: &MicroBatches) -> Range<u64> {
+        let of = self.micro_batches(stage);
+        let is_unlike = of.end == micro.count() || !micro.is_ragged();
+        of.end - is_unlike as u64..of.end
     }
 
     /// The coordinate of a stage's processors.
     pub const fn rank(&self, stage: Stage) -> u64 {
-        self.order.route().rank(self.order.extent(), stage, MicroBatch(0)).0 as u64
+        let (part, _) = self.part_of(stage);
+        let first = MicroBatch(self.micro_batches(stage).start as u32);
+        self.order.route().rank(self.order.extent(), part, first).0 as u64
+    }
+
+    /// `stage 2`; where there are two copies, which of them: `stage 2 of the second copy`.
+    pub fn name(&self, stage: Stage) -> String {
+        let (Stage(part), copy) = self.part_of(stage);
+        let ordinal = if copy == 0 { "first" } else { "second" };
+        let copy =
+            if self.copies() == 1 { String::new() } else { format!(" of the {ordinal} copy") };
+        format!("stage {part}{copy}")
     }
 
     /// Everything that is done, so ordered that nothing comes before what it needs.

@@ -189,13 +189,24 @@ impl Teller<'_> {
 
     fn hops(&self, from: Stage) -> Why {
         let value = &self.program.values[self.input];
-        let text = format!(
-            "{} is made at stage {} of the pipeline and read at stage {}: each processor there receives its slice from its counterpart along `{}`.",
-            value.name,
-            from.0,
-            value.stage.0,
-            self.axes(),
-        );
+        let (name, to) = (&value.name, value.stage);
+        let of = |stage: Stage| self.program.cells.as_ref().map(|cells| cells.part_of(stage));
+        let stage = |stage| self.program.cells.as_ref().map_or(String::new(), |c| c.name(stage));
+        let part = of(to).map_or(to, |(part, _)| part).0;
+        let does = match (of(from), of(to)) {
+            (Some((a, 1)), Some((b, 0))) if a == b => format!(
+                "both copies of stage {part} have a part of {name}, each of its own micro-batches: the first receives the second’s and adds it, each processor"
+            ),
+            (Some((a, 0)), Some((b, 1))) if a == b => format!(
+                "the new {name} goes to the second copy of stage {part}, so that both copies stay equal: each processor there receives its slice"
+            ),
+            (_, _) => format!(
+                "{name} is made at {} of the pipeline and read at {}: each processor there receives its slice",
+                stage(from),
+                stage(to)
+            ),
+        };
+        let text = format!("{does} from its counterpart along `{}`.", self.axes());
         Why { dims: Vec::new(), text }
     }
 

@@ -11,6 +11,7 @@ pub mod flow;
 pub mod kind;
 pub mod bodies;
 pub mod lazy;
+pub mod copy;
 pub mod lower;
 pub mod combine;
 pub mod fuse;

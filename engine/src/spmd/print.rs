@@ -43,11 +43,13 @@ fn times(program: &Program, step: &Step) -> String {
         BodyKind::WeightGradient => ", weights",
         BodyKind::Begin | BodyKind::Forward | BodyKind::Backward | BodyKind::End => "",
     };
-    let of = if program.cells.is_some() { format!(" at stage {}", stage.0) } else { String::new() };
-    let count = program.micro_batches();
-    match (is_last, program.bodies.iter().any(|b| b.is_last)) {
+    let of = program.cells.as_ref().map(|cells| format!(" at {}", cells.name(stage)));
+    let of = of.unwrap_or_default();
+    let alike = program.alike(stage);
+    let count = alike.end - alike.start;
+    match (is_last, alike.end < program.micro_batches_of(stage).end) {
         (true, _) => format!("{part}{of}, the last micro-batch"),
-        (false, true) => format!("{part}{of}, each of the first {} micro-batches", count - 1),
+        (false, true) => format!("{part}{of}, each of the first {count} micro-batches"),
         (false, false) => format!("{part}{of}, each of {count} micro-batches"),
     }
 }

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! A stage of a pipeline runs on the processors of one cell, those with its coordinate along the
-//! pipeline's mesh dimension; its values exist only there.
+//! pipeline's mesh dimension; its values exist only there. Where there are two copies of the model,
+//! each has stages of its own ([`cells`](super::cells)).
 
 use super::cells::Cells;
 use super::collective::Collective;
@@ -226,6 +227,8 @@ pub struct Program {
     pub of_node: IdVec<NodeId, Option<ValueId>>,
     /// Where the last micro-batch is unlike the others: its value for theirs.
     pub last_of: BTreeMap<ValueId, ValueId>,
+    /// Where there are two copies of the model: the second's value for one that varies.
+    pub copy_of: BTreeMap<ValueId, ValueId>,
 }
 
 impl Program {
@@ -247,11 +250,33 @@ impl Program {
 
     /// The micro-batches of which a value exists; 0 stands for all of them.
     pub fn instances(&self, value: ValueId) -> Range<u64> {
-        let count = self.micro_batches();
-        match self.values[value].varies {
+        let Value { stage, varies, .. } = self.values[value];
+        match varies {
             Varies::No => 0..1,
-            Varies::Each => 0..count - u64::from(self.bodies.iter().any(|b| b.is_last)),
-            Varies::Last => count - 1..count,
+            Varies::Each => self.alike(stage),
+            Varies::Last => self.alike(stage).end..self.micro_batches_of(stage).end,
+        }
+    }
+
+    /// Whether a stage is of the only copy of the model, or of the first.
+    pub fn is_of_first_copy(&self, stage: Stage) -> bool {
+        self.cells.as_ref().is_none_or(|cells| cells.part_of(stage).1 == 0)
+    }
+
+    /// The micro-batches that a stage has to do with.
+    pub fn micro_batches_of(&self, stage: Stage) -> Range<u64> {
+        self.cells.as_ref().map_or(0..self.micro_batches(), |cells| cells.micro_batches(stage))
+    }
+
+    /// Those of them that are computed alike: all but the last, if that is unlike the others.
+    pub fn alike(&self, stage: Stage) -> Range<u64> {
+        let Range { start, end } = self.micro_batches_of(stage);
+        if !self.bodies.iter().any(|b| b.is_last) {
+            return start..end;
+        }
+        match (&self.cells, &self.micro) {
+            (Some(cells), Some(micro)) => start..cells.last(stage, micro).start,
+            (Some(_) | None, _) => start..end - 1,
         }
     }
 
@@ -264,18 +289,25 @@ impl Program {
 
     /// Which of a value's instances belongs to a micro-batch.
     pub fn instance(&self, value: ValueId, micro: u64) -> usize {
-        match self.values[value].varies {
+        let Value { stage, varies, .. } = self.values[value];
+        match varies {
             Varies::No | Varies::Last => 0,
-            Varies::Each => micro as usize,
+            Varies::Each => micro.saturating_sub(self.micro_batches_of(stage).start) as usize,
         }
     }
 
-    /// A value for each micro-batch: itself, or that of the last one in its place.
+    /// The values that stand for one in some micro-batch: itself and that of the last one, in each
+    /// copy of the model.
+    pub fn forms(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
+        let with_last = |v: ValueId| [Some(v), self.last_of.get(&v).copied()];
+        let copy = self.copy_of.get(&value).copied();
+        [Some(value), copy].into_iter().flatten().flat_map(with_last).flatten()
+    }
+
+    /// A value for each micro-batch, in their order.
     pub fn each(&self, value: ValueId) -> impl Iterator<Item = (ValueId, u64)> {
-        let own = self.instances(value).map(move |micro| (value, micro));
-        let last = self.last_of.get(&value).copied();
-        let last = last.into_iter().flat_map(|v| self.instances(v).map(move |micro| (v, micro)));
-        own.chain(last)
+        let of = |v: ValueId| self.instances(v).map(move |micro| (v, micro));
+        self.forms(value).flat_map(of)
     }
 
     /// The processors of a stage.

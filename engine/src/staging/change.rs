@@ -60,9 +60,7 @@ impl Outlook {
         let extent = if self.says_chunks() && is_legal(as_now) { as_now } else { as_usual };
         let layers = self.layers().len();
         let limit = schedule.limits(extent).into_iter().next();
-        let why_not = if schedule.copies() > 1 {
-            Some("It keeps two copies of the parameters; a study keeps one.".to_owned())
-        } else if let Some(limit) = limit {
+        let why_not = if let Some(limit) = limit {
             let near: Vec<String> = limit.nearest.iter().map(u32::to_string).collect();
             let nearest = || format!("; nearest: {} {}", near.join(" or "), limit.what.name());
             let nearest = if near.is_empty() { String::new() } else { nearest() };

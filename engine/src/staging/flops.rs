@@ -26,7 +26,7 @@ impl<'p> Flops<'p> {
     }
 
     /// What one micro-batch takes in each layer, forward and backward; what is computed again, and
-    /// an unlike last micro-batch, do not count.
+    /// an unlike last micro-batch, do not count; of two copies, one does.
     pub(super) fn by_layer(&self, graph: &Graph) -> Vec<f64> {
         let mut costs = vec![0.0; graph.layers.len()];
         for (&node, flops) in &self.of_node {
@@ -35,7 +35,8 @@ impl<'p> Flops<'p> {
         costs
     }
 
-    /// What one micro-batch takes in each stage, by kind of work; an unlike last one does not count.
+    /// What one micro-batch takes in each stage of the model, by kind of work; an unlike last one
+    /// does not count.
     pub(super) fn by_stage(&self, stages: u32) -> IdVec<Stage, StageCosts> {
         let of = |stage: Stage, kind: BodyKind| {
             let is_it = |body: &Body| !body.is_last && (body.stage, body.kind) == (stage, kind);
@@ -65,7 +66,8 @@ impl MeshImpl for Flops<'_> {
         let flops = self.program.flops(step) as f64;
         *self.of_body.entry(step.body).or_default() += flops;
         let body = self.program.bodies[step.body];
-        if body.kind.varies() && body.kind != BodyKind::Recompute && !body.is_last {
+        let counts = body.kind.varies() && body.kind != BodyKind::Recompute && !body.is_last;
+        if counts && self.program.is_of_first_copy(body.stage) {
             *self.of_node.entry(step.node).or_default() += flops;
         }
         Ok(())

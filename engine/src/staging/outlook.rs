@@ -13,7 +13,7 @@ use super::flops::Flops;
 use super::pipe::Pipe;
 use crate::cost::held::{Held, over_time};
 use crate::graph::Graph;
-use crate::index::{IdVec, MicroBatch, Rank, Stage};
+use crate::index::{IdVec, Rank, Stage};
 use crate::pipeline::moment::{Doing, moment};
 use crate::pipeline::order::{Extent, Order};
 use crate::pipeline::recompute::{Remat, recompute};
@@ -45,8 +45,8 @@ pub struct Outlook {
 /// A stage: its place and its part of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The cell that has it.
-    pub cell: Rank,
+    /// The cells that have it: one, or one for each copy of the model.
+    pub cells: Vec<Rank>,
     /// Its layers, by number.
     pub layers: Range<usize>,
     /// What a micro-batch costs, forward and backward.
@@ -94,15 +94,14 @@ impl Outlook {
     }
 
     fn parts(&self, stage_of: &[Stage]) -> IdVec<Stage, Part> {
-        let extent = self.extent();
         let part = |stage: u32| {
             let start = stage_of.partition_point(|s| s.0 < stage);
             let layers = start..stage_of.partition_point(|s| s.0 <= stage);
             let StageCosts { forward, backward, .. } = self.costs.stages[Stage(stage)];
-            let cell = self.order.route().rank(extent, Stage(stage), MicroBatch(0));
-            Part { cell, layers, cost: forward + backward }
+            let cells = self.order.ranks_of(Stage(stage)).collect();
+            Part { cells, layers, cost: forward + backward }
         };
-        (0..extent.stages()).map(part).collect()
+        (0..self.extent().stages()).map(part).collect()
     }
 
     /// The unit of costs and times: `flop`, or `units` where the user says what each layer costs.
@@ -157,7 +156,7 @@ impl Outlook {
 
     /// Whether cells have more than one stage, so that a task must say which it is of.
     pub const fn names_stages(&self) -> bool {
-        self.extent().chunks > 1
+        self.extent().chunks > 1 || self.order.route().copies() > 1
     }
 
     /// Its bubble and time.

@@ -9,14 +9,15 @@ use super::flops::Flops;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::build::micro::Cutting;
-use crate::index::{IdVec, MeshAxis, Stage};
+use crate::graph::micro::MicroBatches;
+use crate::index::{IdVec, MeshAxis, MicroBatch, Stage};
 use crate::picture;
 use crate::picture::scene::Scene;
 use crate::picture::timeline::{Lanes, View};
 use crate::pipeline::needs::When;
 use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
-use crate::pipeline::recompute::{Remat, recompute};
+use crate::pipeline::recompute::{Remat, recompute_those};
 use crate::pipeline::schedule::Schedule;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
@@ -126,7 +127,13 @@ impl Pipe {
             let why = limits.first().map(ToString::to_string).unwrap_or_default();
             fault(format!("`{}`: {why}", self.schedule.name()), self.span)
         })?;
-        let order = recompute(&order, self.remat);
+        // Where the last micro-batch has fewer rows, it is the only one that is unlike the others.
+        let is_ragged = plain.micro.as_ref().is_some_and(MicroBatches::is_ragged);
+        let again = |m: MicroBatch| {
+            let is_alike = is_ragged && self.remat() && u64::from(m.0) + 1 != u64::from(count);
+            is_alike || self.remat.again(&order, m)
+        };
+        let order = recompute_those(&order, again);
         let cells = Cells::new(self.axis, order)
             .ok_or_else(|| fault(format!("`{}` never ends", self.schedule.name()), self.span))?;
         Ok(((0..layers).map(stage).collect(), cells))
@@ -160,7 +167,7 @@ impl Pipe {
     pub fn timeline(&self, graph: &Graph, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
         let flops = Flops::of(program);
-        let costs = self.costs(&flops, &graph.stage_of_layer, cells.stages());
+        let costs = self.costs(&flops, &graph.stage_of_layer, cells.order().extent().stages());
         simulate(cells.order(), &costs).ok()
     }
 }

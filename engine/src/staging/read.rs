@@ -153,22 +153,9 @@ fn schedule(read: &mut Reader<'_, '_>) -> Option<Schedule> {
         OptValue::Number(_) | OptValue::List(_) | OptValue::Call { .. } => None,
     };
     if let Some(schedule) = found {
-        if schedule.copies() == 1 {
-            return Some(schedule);
-        }
-        let message = format!(
-            "`{}` keeps {} copies of the parameters, on two ranks each; a study keeps one",
-            schedule.name(),
-            schedule.copies()
-        );
-        let d = Diagnostic::error(Code::Pipeline, option.value_span, message);
-        let name = Schedule::DualPipeV.name();
-        let text = format!("Take `{name}`, the same with one copy.");
-        read.report(d.hint(Hint::edit(text, option.value_span, name)));
-        return None;
+        return Some(schedule);
     }
-    let names: Vec<&str> =
-        Schedule::ALL.into_iter().filter(|s| s.copies() == 1).map(Schedule::name).collect();
+    let names: Vec<&str> = Schedule::ALL.into_iter().map(Schedule::name).collect();
     let message = format!("`schedule` is one of {}", names.join(", "));
     let mut d = Diagnostic::error(Code::BadOption, option.value_span, message);
     if let OptValue::Word(word) = &option.value

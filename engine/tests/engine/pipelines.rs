@@ -7,6 +7,7 @@ use meshwork_engine::exec::threads::Threads;
 use meshwork_engine::pipeline::schedule::Schedule;
 use meshwork_engine::session::{Session, difference, max_difference};
 use meshwork_engine::spmd::check::check;
+use meshwork_engine::staging::outlook::Outlook;
 use meshwork_engine::study::Study;
 
 const MLP: &str = "mlp batch:8 in:4 hidden:8 depth:5 out:4";
@@ -37,7 +38,7 @@ fn equals(study: &Study, model: &str) {
 
 #[test]
 fn every_schedule() {
-    for schedule in Schedule::ALL.into_iter().filter(|s| s.copies() == 1) {
+    for schedule in Schedule::ALL {
         for remat in ["off", "on", "except_last"] {
             let pipeline = format!("micro_batches:4 schedule:{} remat:{remat}", schedule.name());
             equals(&piped("mesh p:2", MLP, &pipeline), MLP);
@@ -59,6 +60,15 @@ fn every_number_of_cells_and_micro_batches() {
 /// means of the whole mini-batch, once, however often their activations are computed.
 #[test]
 fn batch_norms_within_cells() {
+    let meshes = ["mesh p:3", "mesh p:2 a:2\nlayout batch:a", "mesh a:2 p:2\nlayout h:a"];
+    let pipelines = ["", "schedule:1f1b", "remat:on", "remat:except_last schedule:zb_h1"];
+    batch_norms(3, &meshes, &pipelines);
+    // Each copy of the model keeps them of its own micro-batches.
+    let both = ["", "remat:on", "remat:except_last"].map(|r| format!("schedule:dualpipe {r}"));
+    batch_norms(4, &["mesh p:2", "mesh a:2 p:2\nlayout h:a"], &both.each_ref().map(|s| &**s));
+}
+
+fn batch_norms(micro_batches: u64, meshes: &[&str], pipelines: &[&str]) {
     const MODEL: &str = "convnet batch:12 h:4 w:4 channels:(4 4 4) norm:batch";
     let states = |session: &Session<Alone>| {
         let names =
@@ -69,14 +79,14 @@ fn batch_norms_within_cells() {
         let input = study.graph().find("x").unwrap();
         vec![(input, (0..12 * 16).map(|i| f64::from(i % 7) * 0.25 - 0.5).collect())]
     };
-    let micro = study(&format!("model {MODEL}\n{TRAIN} micro_batches:3"));
+    let micro = study(&format!("model {MODEL}\n{TRAIN} micro_batches:{micro_batches}"));
     let mut whole = Session::asking(&micro, Alone).unwrap();
     let losses = [whole.step().loss.unwrap(), whole.step().loss.unwrap()];
     let kept = states(&whole);
     let evaluated = whole.outputs(&images(&micro)).unwrap();
-    for mesh in ["mesh p:3", "mesh p:2 a:2\nlayout batch:a", "mesh a:2 p:2\nlayout h:a"] {
-        for pipeline in ["", "schedule:1f1b", "remat:on", "remat:except_last schedule:zb_h1"] {
-            let cut = piped(mesh, MODEL, &format!("micro_batches:3 {pipeline}"));
+    for mesh in meshes {
+        for pipeline in pipelines {
+            let cut = piped(mesh, MODEL, &format!("micro_batches:{micro_batches} {pipeline}"));
             let mut session = Session::asking(&cut, Alone).unwrap();
             for expected in losses {
                 let loss = session.step().loss.unwrap();
@@ -107,6 +117,65 @@ fn layouts_within_cells() {
             equals(&piped(mesh, TRANSFORMER, pipeline), TRANSFORMER);
         }
     }
+}
+
+/// Two copies of the model learn as one: even where the last micro-batch has fewer rows, whatever
+/// is computed again, wherever tensors are read, and however the loss follows from all rows.
+#[test]
+fn both_ways_at_once() {
+    let deep = "mlp batch:15 in:4 hidden:8 depth:5 out:4";
+    for remat in ["off", "on", "except_last"] {
+        for (cells, micro_batches) in [(2, 4), (4, 8)] {
+            let pipeline = format!("micro_batches:{micro_batches} schedule:dualpipe remat:{remat}");
+            equals(&piped(&format!("mesh p:{cells}"), deep, &pipeline), deep);
+        }
+        let pipeline = format!("micro_batches:4 schedule:dualpipe remat:{remat}");
+        for mesh in ["mesh p:2 a:2\nlayout batch:a", "mesh a:2 p:2\nlayout heads:a d_ff:a vocab:a"]
+        {
+            equals(&piped(mesh, TRANSFORMER, &pipeline), TRANSFORMER);
+        }
+    }
+    let eight = "micro_batches:8 schedule:dualpipe";
+    equals(&piped("mesh p:4", TRANSFORMER, eight), TRANSFORMER);
+    let text = "dims batch:16 io:4\ninput x[batch io], t[batch io], m[batch] init:uniform(0 1)\n\
+                param a[io k], b[k io], c[io k], d[k io]\ndims k:4\n\
+                h1 = tanh(einsum(x, a -> batch k))\nh2 = tanh(einsum(h1, b -> batch io))\n\
+                h3 = tanh(einsum(h2, c -> batch k))\nh4 = einsum(h3, d -> batch io) + rename(h1, k -> io)\n\
+                loss = sum(square(h4 - t) * m) / sum(m)\ntrain rate:0.1 clip:0.5 dtype:f64\n";
+    for mesh in ["mesh p:2", "mesh p:4", "mesh p:4 a:2\nlayout k:a"] {
+        let cut = study(&format!("{mesh}\n{text}pipeline over:p {eight} remat:except_last"));
+        let (mut cut, mut whole) = (Session::new(&cut, None, Alone).unwrap(), session(text));
+        let apart = |_| (cut.step().loss.unwrap() - whole.step().loss.unwrap()).abs();
+        assert!((0..3).map(apart).all(|apart| apart < 1e-12), "{mesh}");
+        assert!(max_difference(&cut, &whole) < 1e-12, "{mesh}");
+        assert_eq!(cut.counted(), cut.predicted(), "{mesh}");
+    }
+}
+
+/// The second copy hands over what it has accumulated and receives the new parameters; optimizer
+/// state is there once.
+#[test]
+fn copies_meet_after_the_last_micro_batch() {
+    let study = piped("mesh p:2", MLP, "micro_batches:4 schedule:dualpipe balance:(3 4)");
+    let collectives = study.collectives();
+    let why = |tensor: &str, has: &str| {
+        let of = collectives.iter().filter(|c| *c.tensors[0] == *tensor);
+        of.filter(|c| c.why.contains(has)).map(|c| c.times).collect::<Vec<u64>>()
+    };
+    assert_eq!(why("grad/w1", "both copies of stage 0 have a part of grad/w1"), [1]);
+    assert_eq!(why("w1", "the new w1 goes to the second copy of stage 0"), [1]);
+    assert_eq!(why("w6", "the new w6 goes to the second copy of stage 1"), [1]);
+    let tensors = study.tensors();
+    let on = |name: &str| tensors.iter().find(|t| &*t.name == name).unwrap().cells.clone();
+    let cells = ["w1", "grad/w1", "w6", "adam.m/w1"].map(|name| on(name).unwrap().1);
+    assert_eq!(cells, [vec![0, 1], vec![0, 1], vec![1, 0], vec![0]]);
+    let listing = study.listing().unwrap();
+    assert!(listing.contains("# forward at stage 1 of the second copy, each of 2 micro-batches"));
+    let outlook = study.outlook().unwrap();
+    let one = piped("mesh p:2", MLP, "micro_batches:4 balance:(3 4)").outlook().unwrap();
+    let costs = |outlook: &Outlook| outlook.stages.iter().map(|s| s.cost).collect::<Vec<_>>();
+    assert_eq!(costs(&outlook), costs(&one), "of one copy");
+    assert!(outlook.layers().eq(one.layers()));
 }
 
 /// A connection over three cells goes straight from the first to the last.

@@ -42,7 +42,8 @@ impl Card {
     fn sliced(&self) -> Option<Sliced<'_>> {
         let t = &self.tensor;
         let sliced = Sliced::new(&t.name, &t.shape, t.layout.as_ref()?, &self.mesh);
-        Some(Sliced { partial: &t.partial, cell: t.cell, ..sliced })
+        let cells = t.cells.as_ref().map(|(axis, ranks)| (*axis, &ranks[..]));
+        Some(Sliced { partial: &t.partial, cells, ..sliced })
     }
 
     /// The picture, without its table.
@@ -73,9 +74,10 @@ impl Card {
         }
     }
 
-    /// The cell of a pipeline that makes it.
+    /// The cell of a pipeline that makes it, or those that do.
     fn cell(&self) -> Option<String> {
-        self.tensor.cell.map(|(_, cell)| format!("cell {cell}"))
+        let (_, ranks) = self.tensor.cells.as_ref()?;
+        Some(format::cells(ranks))
     }
 
     fn bytes(&self) -> String {
@@ -91,7 +93,7 @@ impl Card {
 impl PartialEq for Card {
     fn eq(&self, other: &Self) -> bool {
         fn looks(t: &TensorInfo) -> impl PartialEq {
-            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor, t.cell)
+            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor, &t.cells)
         }
         looks(&self.tensor) == looks(&other.tensor)
             && self.mesh == other.mesh
@@ -267,7 +269,7 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
             <Show when=move || has_picture.get()>
                 <footer class="card-foot">
                     {move || card.with(|c| c.as_ref().and_then(Card::cell)).map(|cell| view! {
-                        <span data-tip="The cell of the pipeline that makes it; cells that read it receive it">
+                        <span data-tip="The cell of the pipeline that makes it, or one for each copy of the model; cells that read it receive it">
                             {cell}
                         </span>
                     })}

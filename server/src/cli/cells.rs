@@ -16,6 +16,7 @@ use super::table::{Table, count, rate, unit};
 use meshwork_engine::index::{IdVec, Idx as _, Stage};
 use meshwork_engine::pipeline::measured::costs;
 use meshwork_engine::pipeline::simulate::StageCosts;
+use meshwork_engine::spmd::cells::Cells;
 use meshwork_engine::staging::change::costs_of;
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline::{Kind, Timeline};
@@ -77,9 +78,11 @@ fn stages(study: &Study, measured: &Timeline, costs: &IdVec<Stage, StageCosts>) 
     let names = kinds.iter().map(|kind| kind.name());
     let mut table = Table::new(&["stage", "cell"].into_iter().chain(names).collect::<Vec<_>>());
     for (stage, costs) in costs.entries() {
-        let cell = study.program().map_or(0, |program| program.rank(stage));
+        let order = study.program().and_then(|program| program.cells.as_ref()).map(Cells::order);
+        let cells = order.into_iter().flat_map(|order| order.ranks_of(stage));
+        let cells: Vec<String> = cells.map(|cell| cell.index().to_string()).collect();
         let times = kinds.iter().map(|kind| seconds(costs.of(*kind)));
-        let names = [stage.index().to_string(), cell.to_string()];
+        let names = [stage.index().to_string(), cells.join(", ")];
         table.row(names.into_iter().chain(times).collect());
     }
     table

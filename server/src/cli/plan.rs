@@ -100,7 +100,7 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
         let peak = p.peak_bytes.get(cell).copied().unwrap_or(0);
         table.row(vec![
             i.to_string(),
-            cell.to_string(),
+            stage.second_cell.map_or(cell.to_string(), |second| format!("{cell}, {second}")),
             layers,
             count(stage.cost, unit),
             count(idle, unit),

@@ -6,9 +6,10 @@ use super::source::Source;
 use super::{Finding, Workspace};
 
 /// Files that make steps: lowering, the passes, and the Program's own methods.
-const MAKERS: [&str; 5] = [
+const MAKERS: [&str; 6] = [
     "engine/src/spmd/program.rs",
     "engine/src/spmd/lower",
+    "engine/src/spmd/copy.rs",
     "engine/src/spmd/fuse.rs",
     "engine/src/spmd/free.rs",
     "engine/src/pipeline/",

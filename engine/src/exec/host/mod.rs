@@ -224,42 +224,37 @@ impl<T: Number, P: Pool> Host<T, P> {
         }
     }
 
-    /// The whole tensor that a value holds, row-major; partial values are combined.
-    pub fn whole(&self, value: ValueId) -> Option<Vec<f64>> {
+    /// Puts what its processors hold of a value, in a micro-batch, into the whole tensor, row-major;
+    /// partial values are combined.
+    pub fn put(&self, (value, micro): (ValueId, u64), out: &mut [Option<f64>]) -> Option<()> {
         let program = &self.program;
         let mesh = &program.mesh;
         let shape = program.whole_shape(value);
         let whole: Vec<u64> = shape.dims().iter().map(|d| d.size).collect();
-        let mut out: Vec<Option<f64>> = vec![None; shape.elements() as usize];
-        // Of what has no rows, the last micro-batch's stays.
-        let has_rows = program.has_rows(value);
-        let each: Vec<(ValueId, u64)> = program.each(value).collect();
-        for &(value, micro) in if has_rows { &each[..] } else { &each[each.len() - 1..] } {
-            let v = &program.values[value];
-            let sizes = program.slice_sizes(value);
-            let replicated = v.layout.replicated_over(mesh);
-            let pipe = program.cells.as_ref().map(Cells::axis);
-            let first = |p: &Pnum| {
-                let mut others = replicated.iter().filter(|&&a| Some(a) != pipe);
-                others.all(|&a| mesh.coord(*p, a) == 0)
-            };
-            let instance = program.instance(value, micro);
-            for pnum in program.pnums(v.stage).filter(first) {
-                let slice = self.slices[value][instance][pnum.0 as usize].as_ref()?;
-                let begin = program.slice_begin(value, pnum, micro);
-                for (i, x) in slice.iter().enumerate() {
-                    let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
-                    let x = x.to_f64();
-                    *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
-                        (Some(before), Some(Combine::Sum)) => before + x,
-                        (Some(before), Some(Combine::Max)) => before.greater(x),
-                        (Some(before), Some(Combine::Min)) => before.lesser(x),
-                        (Some(_) | None, _) => x,
-                    });
-                }
+        let v = &program.values[value];
+        let sizes = program.slice_sizes(value);
+        let replicated = v.layout.replicated_over(mesh);
+        let pipe = program.cells.as_ref().map(Cells::axis);
+        let first = |p: &Pnum| {
+            let mut others = replicated.iter().filter(|&&a| Some(a) != pipe);
+            others.all(|&a| mesh.coord(*p, a) == 0)
+        };
+        let instance = program.instance(value, micro);
+        for pnum in program.pnums(v.stage).filter(first) {
+            let slice = self.slices[value][instance][pnum.0 as usize].as_ref()?;
+            let begin = program.slice_begin(value, pnum, micro);
+            for (i, x) in slice.iter().enumerate() {
+                let place = &mut out[global_index(i as u64, &sizes, &begin, &whole) as usize];
+                let x = x.to_f64();
+                *place = Some(match (*place, v.layout.partial().first().map(|p| p.1)) {
+                    (Some(before), Some(Combine::Sum)) => before + x,
+                    (Some(before), Some(Combine::Max)) => before.greater(x),
+                    (Some(before), Some(Combine::Min)) => before.lesser(x),
+                    (Some(_) | None, _) => x,
+                });
             }
         }
-        out.into_iter().collect()
+        Some(())
     }
 
     /// A processor's slice of a value.

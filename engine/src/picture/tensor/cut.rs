@@ -31,8 +31,8 @@ pub(super) struct Cut<'a> {
     pending: Vec<(MeshAxis, Combine)>,
     /// The same in words: `sum over cols pending`; `None` when the slices are final.
     pending_words: Option<String>,
-    /// The cell of a pipeline, along a mesh dimension, where the tensor exists.
-    cell: Option<(MeshAxis, u64)>,
+    /// The mesh dimension of the cells of a pipeline, if the tensor exists on some of them alone.
+    pipe: Option<MeshAxis>,
     /// Blocks per tensor dimension.
     pub(super) parts: Vec<u64>,
     /// Sizes of a slice.
@@ -47,7 +47,7 @@ impl<'a> Cut<'a> {
     /// The slices of a tensor. What is partial beside the layout and splits the tensor is settled
     /// and does not count.
     pub(super) fn new(sliced: Sliced<'a>) -> Self {
-        let Sliced { name, shape, layout, partial, mesh, cell } = sliced;
+        let Sliced { name, shape, layout, partial, mesh, cells } = sliced;
         let mut pending = layout.partial().to_vec();
         for &axis in partial {
             if layout.split_by(axis).is_none() && pending.iter().all(|&(a, _)| a != axis) {
@@ -62,12 +62,12 @@ impl<'a> Cut<'a> {
         let mut offsets = vec![0];
         for axis in mesh.axes().filter(|&a| layout.split_by(a).is_none()) {
             let stride = strides[axis.index()] as u32;
-            let along = match cell.filter(|c| c.0 == axis) {
-                Some((_, rank)) => rank as u32..rank as u32 + 1,
-                None => 0..mesh.size(axis) as u32,
+            let along: Vec<u32> = match cells.filter(|c| c.0 == axis) {
+                Some((_, ranks)) => ranks.iter().map(|&rank| rank as u32).collect(),
+                None => (0..mesh.size(axis) as u32).collect(),
             };
             offsets =
-                offsets.iter().flat_map(|o| along.clone().map(move |c| o + c * stride)).collect();
+                offsets.iter().flat_map(|o| along.iter().map(move |c| o + c * stride)).collect();
         }
         let sizes = layout.slice_sizes(shape, mesh);
         let parts = layout.splits().iter().map(|axes| mesh.group_size(axes)).collect();
@@ -79,7 +79,7 @@ impl<'a> Cut<'a> {
             layout,
             pending,
             pending_words,
-            cell,
+            pipe: cells.map(|(axis, _)| axis),
             parts,
             sizes,
             offsets,
@@ -173,7 +173,7 @@ impl<'a> Cut<'a> {
         let axes = self.layout.replicated_over(self.mesh);
         let axes: Vec<String> = axes
             .into_iter()
-            .filter(|&a| self.mesh.size(a) > 1 && self.cell.is_none_or(|c| c.0 != a))
+            .filter(|&a| self.mesh.size(a) > 1 && self.pipe != Some(a))
             .filter(|&a| self.pending.iter().all(|&(p, _)| p != a))
             .map(|a| self.mesh.dim(a).name.to_string())
             .collect();

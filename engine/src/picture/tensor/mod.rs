@@ -133,8 +133,8 @@ pub struct Sliced<'a> {
     pub partial: &'a [MeshAxis],
     /// The mesh.
     pub mesh: &'a Mesh,
-    /// The cell of a pipeline, along a mesh dimension, where alone it exists.
-    pub cell: Option<(MeshAxis, u64)>,
+    /// The cells of a pipeline, along a mesh dimension, where alone it exists.
+    pub cells: Option<(MeshAxis, &'a [u64])>,
 }
 
 impl<'a> Sliced<'a> {
@@ -145,7 +145,7 @@ impl<'a> Sliced<'a> {
         layout: &'a TensorLayout,
         mesh: &'a Mesh,
     ) -> Self {
-        Self { name, shape, layout, partial: &[], mesh, cell: None }
+        Self { name, shape, layout, partial: &[], mesh, cells: None }
     }
 
     /// The picture with its table. Every face of a slice holds in its mark the processors that hold

@@ -6,7 +6,8 @@
 //! in which body a node's step stands.
 //!
 //! `reach` brings a tensor to where it is asked for, `window` receives what lies in other slices,
-//! and `last` lowers the last micro-batch where it is unlike the others.
+//! and `last` lowers the last micro-batch where it is unlike the others. Where there are two copies
+//! of the model, the second is made of the first by `copy`.
 
 mod last;
 mod reach;
@@ -23,6 +24,7 @@ use crate::layout::tensor::TensorLayout;
 use crate::resolve::Layouts;
 use crate::spmd::bodies::{Bodies, Table};
 use crate::spmd::cells::Cells;
+use crate::spmd::copy::copy;
 use crate::spmd::flow::Outcome;
 use crate::spmd::lazy::{self, Plan};
 use crate::spmd::program::{BodyKind, Program, Step, Value, ValueIds, Varies, Work};
@@ -67,6 +69,7 @@ pub fn lower(
         order: table.order(graph.micro.as_ref(), cells),
         of_node: IdVec::new(),
         last_of: BTreeMap::new(),
+        copy_of: BTreeMap::new(),
     };
     let bodies = Bodies::of(graph, cells);
     let plan = lazy::plan(graph, layouts, mesh, &bodies, None);
@@ -104,6 +107,7 @@ pub fn lower(
     }
     program.of_node = of_node;
     program.steps.sort_by_key(|s| s.body);
+    copy(&mut program, table);
     Some(program)
 }
 

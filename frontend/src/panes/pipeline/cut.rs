@@ -48,7 +48,8 @@ fn layers(look: &Outlook) -> Vec<Layer> {
 #[derive(Clone, PartialEq)]
 struct Row {
     stage: usize,
-    cell: u32,
+    /// Where it is: `cell 1`.
+    cells: String,
     layers: String,
     cost: String,
     /// Of the costliest stage's.
@@ -77,7 +78,9 @@ fn rows(look: &Outlook) -> Vec<Row> {
         let is_last = stage.index() + 1 == look.stages.len();
         Row {
             stage: stage.index(),
-            cell: part.cell.0,
+            cells: format::cells(
+                &part.cells.iter().map(|cell| u64::from(cell.0)).collect::<Vec<_>>(),
+            ),
             layers,
             cost: format!("{} {}", format::count(part.cost), look.unit()),
             share: part.cost / most,
@@ -209,7 +212,7 @@ fn StageRow(
     };
     view! {
         <li class="stage">
-            <span class="stage-name">{part(|r| format!("stage {} on cell {}", r.stage, r.cell))}</span>
+            <span class="stage-name">{part(|r| format!("stage {} on {}", r.stage, r.cells))}</span>
             <span class="stage-layers mono">{part(|r| r.layers.clone())}</span>
             <span class="stage-cost">
                 <span class="bar" aria-hidden="true">

@@ -72,7 +72,8 @@ fn size(look: &Outlook) -> String {
     let extent = look.extent();
     let stages =
         if extent.chunks > 1 { format!(", {} stages each", extent.chunks) } else { String::new() };
-    format!("{} cells{stages}, {} micro-batches", extent.ranks, extent.micro_batches)
+    let copies = if look.schedule().copies() > 1 { ", two copies of the model" } else { "" };
+    format!("{} cells{stages}{copies}, {} micro-batches", extent.ranks, extent.micro_batches)
 }
 
 /// A share as percent with one decimal.
