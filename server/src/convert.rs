@@ -69,6 +69,7 @@ fn pipeline(outlook: &Outlook) -> Pipeline {
         idle: outlook.cells().map(|cell| timeline.idle(cell)).collect(),
         peak_bytes: curves.iter().map(|curve| held::peak(curve)).collect(),
         stages: stages.iter().map(stage).collect(),
+        order: outlook.order().text(),
     }
 }
 

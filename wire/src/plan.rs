@@ -134,6 +134,10 @@ pub struct Pipeline {
     pub peak_bytes: Vec<u64>,
     /// The stages, in the order of the model.
     pub stages: Vec<Stage>,
+    /// What each cell does, in order: `0F0 0F1 0B0 …`, the stage, then F forward, R recompute, B
+    /// backward, I input gradient or W weight gradient, then the micro-batch; pairs that overlap are
+    /// `(0F1;0B0)`. Where micro-batches go both ways, `a0` is the first of the one, `b0` of the other.
+    pub order: Vec<String>,
 }
 
 /// A stage of a pipeline.

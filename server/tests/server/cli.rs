@@ -96,6 +96,8 @@ fn plan_says_how_a_pipeline_spends_its_time() {
     let layers =
         said["stages"].as_array().unwrap().iter().map(|s| s["layers"].as_array().unwrap().len());
     assert!(layers.sum::<usize>() >= 12);
+    let last = said["order"][3].as_str().unwrap();
+    assert!(last.starts_with("3F0 3F1 3F2 ") && last.ends_with(" 3R0 3B0"), "{last}");
     let without = meshwork(&["plan", "-", "--json"], FIGURE_4);
     assert!(!without.out.contains("pipeline"));
 }
