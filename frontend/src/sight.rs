@@ -147,7 +147,7 @@ thread_local! {
 
 /// Calls as the frame after the one that is being made begins. All who ask within a frame share
 /// what is asked of the browser.
-fn after_this_frame(call: impl FnOnce() + 'static) {
+pub fn after_this_frame(call: impl FnOnce() + 'static) {
     let is_first = CALLS.with_borrow_mut(|calls| {
         calls.push(Box::new(call));
         calls.len() == 1

@@ -1,10 +1,12 @@
 //! The study text: a textarea over a coloured copy of itself.
 //!
 //! The textarea is as large as the copy, so nothing has to be scrolled in step. The Tab key moves
-//! the focus on, as everywhere.
+//! the focus on, as everywhere. What is typed is coloured at once; what a click changes stands here
+//! one frame after the pictures have followed it.
 
 use crate::highlight::{self, Line, Word};
 use crate::icons::{Icon, icon};
+use crate::sight::after_this_frame;
 use crate::state::Studio;
 use leptos::html::Textarea;
 use leptos::prelude::*;
@@ -13,19 +15,37 @@ use leptos::prelude::*;
 #[component]
 pub fn Editor(studio: Studio) -> impl IntoView {
     let area = NodeRef::<Textarea>::new();
-    let lines = Memo::new(move |_| {
-        let text = studio.text.get();
-        studio.study.with(|s| highlight::lines(&text, s.diagnostics()))
-    });
+    let (lines, set_lines) = signal(Vec::new());
     let count = Memo::new(move |_| lines.with(Vec::len));
     let can_undo = Memo::new(move |_| studio.can_undo());
     let can_redo = Memo::new(move |_| studio.can_redo());
-    Effect::new(move |_| {
-        let text = studio.text.get();
-        if let Some(area) = area.get() {
+    let is_behind = StoredValue::new(false);
+    let follow = move || {
+        // the editor may be gone by then
+        if is_behind.try_set_value(false).is_some() {
+            return;
+        }
+        let text = studio.text.get_untracked();
+        set_lines.set(studio.study.with_untracked(|s| highlight::lines(&text, s.diagnostics())));
+        if let Some(area) = area.get_untracked() {
             keep_caret(&area, &text);
         }
+    };
+    Effect::new(move |_| {
+        let is_there = studio.text.with(|text| area.get().is_none_or(|a| a.value() == *text));
+        if is_there {
+            follow();
+        } else if !is_behind.get_value() {
+            is_behind.set_value(true);
+            after_this_frame(follow);
+        }
     });
+    // what is typed within that frame goes into the text as it stands
+    let before_input = move |_| {
+        if is_behind.get_value() {
+            follow();
+        }
+    };
     view! {
         <section class="pane pane-text" aria-labelledby="text-head">
             <header class="pane-head">
@@ -68,6 +88,7 @@ pub fn Editor(studio: Studio) -> impl IntoView {
                         autocapitalize="off"
                         autocomplete="off"
                         wrap="soft"
+                        on:beforeinput=before_input
                         on:input=move |ev| studio.typed(event_target_value(&ev))
                     ></textarea>
                 </div>
@@ -77,7 +98,7 @@ pub fn Editor(studio: Studio) -> impl IntoView {
 }
 
 /// The line at one place.
-fn ink(lines: Memo<Vec<Line>>, i: usize) -> impl IntoView {
+fn ink(lines: ReadSignal<Vec<Line>>, i: usize) -> impl IntoView {
     let line = Memo::new(move |_| lines.with(|l| l.get(i).cloned().unwrap_or_default()));
     let word = |w: &Word| view! { <span class=w.class.clone()>{w.text.clone()}</span> };
     view! {
