@@ -105,6 +105,11 @@ impl Ruler {
         self.left
     }
 
+    /// Where the first lane begins, in pixels from the top.
+    pub fn top(&self) -> f64 {
+        self.names.first().map_or(0.0, |(_, middle)| middle - LANE / 2.0)
+    }
+
     /// The name of every lane, with its middle in pixels from the top.
     pub fn names(&self) -> &[(String, f64)] {
         &self.names
@@ -194,15 +199,23 @@ impl Board<'_> {
             let mut tasks = self.timeline.intervals().flat_map(|(_, i)| i.slot.tasks());
             tasks.any(|task| task.kind == kind)
         };
-        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| has(*kind)).collect();
-        let mut left = 0.0;
-        for kind in kinds {
+        // in as many rows as the axis is too short for
+        let (mut left, mut row) = (0.0, 0_u8);
+        let mut places = Vec::new();
+        for kind in Kind::ALL.into_iter().filter(|kind| has(*kind)) {
             let text = format!("{} {}", kind.letter(), kind.name());
-            let top = -2.0 * SIDE - 4.0;
+            let width = SIDE + 5.0 + text_width(&text, NAME);
+            if left > 0.0 && left + width > 2.0 * self.middle() {
+                (left, row) = (0.0, row + 1);
+            }
+            places.push((kind, text, left, row));
+            left += width + 16.0;
+        }
+        for (kind, text, left, of) in places {
+            let top = -2.0 * SIDE - 4.0 - f64::from(row - of) * (SIDE + 6.0);
             self.draft.push(Tone::Slice(hue(kind)), rect(left, top, SIDE, SIDE, 2.0));
             let at = (left + SIDE + 5.0, top + SIDE / 2.0);
             self.draft.text(Tone::Note, at, NAME, Align::Start, &text);
-            left += SIDE + 5.0 + text_width(&text, NAME) + 16.0;
         }
     }
 

@@ -166,6 +166,7 @@ fn Frame(
     let width = Memo::new(move |_| drawn.with(|s| s.as_ref().map_or(0.0, |s| s.width)));
     let place =
         Memo::new(move |_| sheet.with(|s| s.as_ref().map_or(0.0, |s| s.ruler.place(time.get()))));
+    let top = Memo::new(move |_| sheet.with(|s| s.as_ref().map_or(0.0, |s| s.ruler.top() - 8.0)));
     let (outer, inner) = (NodeRef::<Div>::new(), NodeRef::<Div>::new());
     // from the first move on: at first the beginning is shown
     Effect::new(move |before: Option<f64>| {
@@ -197,7 +198,12 @@ fn Frame(
                 on:click=click
             >
                 <Picture scene=drawn processors=processors />
-                <span class="timeline-now" aria-hidden="true" style:left=move || format!("{:.1}px", place.get())></span>
+                <span
+                    class="timeline-now"
+                    aria-hidden="true"
+                    style:left=move || format!("{:.1}px", place.get())
+                    style:top=move || format!("{:.1}px", top.get())
+                ></span>
             </div>
         </Scroll>
     }

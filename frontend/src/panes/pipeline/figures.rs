@@ -4,6 +4,7 @@
 use super::{Look, percent};
 use crate::format;
 use crate::state::Studio;
+use crate::widgets::code_words;
 use leptos::prelude::*;
 use meshwork_engine::cost::held;
 use meshwork_engine::pipeline::order::Extent;
@@ -39,8 +40,8 @@ pub fn Figures(studio: Studio, look: Memo<Option<Look>>) -> impl IntoView {
             }).collect_view()}
         </dl>
         <ul class="pipeline-words">
-            {move || words.get().into_iter().map(|words| view! { <li>{words}</li> }).collect_view()}
-            <li>{one_more}</li>
+            {move || words.get().into_iter().map(|words| view! { <li>{code_words(&words)}</li> }).collect_view()}
+            <li>{move || one_more.with(|words| code_words(words).into_any())}</li>
         </ul>
     }
 }
