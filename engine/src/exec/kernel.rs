@@ -124,20 +124,21 @@ impl Kernel {
         }
     }
 
-    /// Whether the result depends on where the processor stands, beside its inputs.
-    pub const fn reads_position(&self) -> bool {
+    /// The value whose place in the whole tensor the result depends on, beside its inputs.
+    pub fn placed_by(&self, step: &Step, output: ValueId) -> Option<ValueId> {
         match self {
-            Self::Tape(plan) => plan.reads_position(),
-            Self::Scatter(..) => true,
+            Self::Tape(plan) => plan.reads_position().then_some(output),
+            Self::Scatter(..) => Some(output),
+            // Which of the positions named lie in this slice of the table.
+            Self::Gather(..) => step.inputs.first().copied(),
             Self::Matrices(_)
             | Self::Sums(_)
             | Self::Reduce(_)
             | Self::Window(_)
             | Self::Unwindow(_)
-            | Self::Gather(..)
             | Self::TopK(..)
             | Self::Cumsum(..)
-            | Self::Copy => false,
+            | Self::Copy => None,
         }
     }
 

@@ -1,11 +1,20 @@
 //! Random studies: programs over a few dimensions, and layouts on random meshes.
 //!
-//! Everything follows from a seed, so a failing case is its seed.
+//! Everything follows from a seed, so a failing case is its seed. `maps`, `moves` and `picks` hold
+//! one row for each way to call a function of the language, `statements` what stands around them
+//! (blocks, states, the `train` line), `layout` the mesh and the rules. A test in `equality` counts
+//! how often each function of the language is drawn, so a new one needs a row here.
 
-use meshwork_engine::diag::{Code, Diagnostic};
+mod layout;
+mod maps;
+mod moves;
+mod picks;
+mod statements;
+
+pub(crate) use layout::laid_out;
+pub(crate) use statements::trained;
+
 use meshwork_engine::graph::init::{stream, uniform};
-use meshwork_engine::spec::edit::apply;
-use meshwork_engine::study::Study;
 use std::fmt::Write as _;
 
 /// A stream of random numbers.
@@ -38,10 +47,12 @@ impl Random {
 /// What the programs may contain.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// Operations that keep small whole numbers whole.
+    /// Operations that keep small numbers exact: whole ones, halves and quarters.
     Whole,
-    /// All operations, smooth enough to differentiate numerically.
+    /// All operations, without ties that rounding decides.
     Smooth,
+    /// The same, with no gradient that is not the slope.
+    Differentiable,
 }
 
 /// The dimensions and their sizes.
@@ -55,14 +66,56 @@ const E: usize = 4;
 const F: usize = 5;
 const G: usize = 6;
 
+/// A tensor of the program, or an expression for one, and its dimensions.
+#[derive(Clone)]
 struct Tensor {
-    name: String,
+    text: String,
     dims: Vec<usize>,
+}
+
+impl Tensor {
+    fn new(text: impl Into<String>, dims: impl Into<Vec<usize>>) -> Self {
+        Self { text: text.into(), dims: dims.into() }
+    }
+
+    fn has(&self, dim: usize) -> bool {
+        self.dims.contains(&dim)
+    }
+
+    /// Whether it has none of these dimensions.
+    fn lacks(&self, dims: &[usize]) -> bool {
+        dims.iter().all(|&d| !self.has(d))
+    }
+
+    fn without(&self, gone: usize) -> Vec<usize> {
+        self.dims.iter().copied().filter(|&d| d != gone).collect()
+    }
+
+    fn replaced(&self, from: usize, by: &[usize]) -> Vec<usize> {
+        self.dims.iter().flat_map(|&d| if d == from { by.to_vec() } else { vec![d] }).collect()
+    }
+
+    /// The dimensions that element-wise work gives it with others.
+    fn joined(&self, others: &[&Self]) -> Vec<usize> {
+        let mut union = self.dims.clone();
+        for other in others {
+            let new: Vec<usize> =
+                other.dims.iter().copied().filter(|d| !union.contains(d)).collect();
+            union.extend(new);
+        }
+        let widest = [self].into_iter().chain(others.iter().copied());
+        let widest = widest.map(|t| &t.dims).find(|d| d.len() == union.len());
+        widest.cloned().unwrap_or(union)
+    }
 }
 
 fn names(dims: &[usize]) -> String {
     let names: Vec<&str> = dims.iter().map(|&d| DIMS[d].0).collect();
     names.join(" ")
+}
+
+fn elements(dims: &[usize]) -> usize {
+    dims.iter().map(|&d| DIMS[d].1).product()
 }
 
 fn subset(random: &mut Random, of: &[usize], share: f64) -> Vec<usize> {
@@ -73,261 +126,133 @@ fn subset(random: &mut Random, of: &[usize], share: f64) -> Vec<usize> {
     out
 }
 
-/// A model as text, with parameters and a loss, of `length` assignments.
-pub(crate) fn model(seed: u64, kind: Kind, length: usize) -> String {
-    let mut random = Random::new(seed);
-    let random = &mut random;
-    let mut text = "dims a:4 b:8 c:2 d:6 e:4 f:16 g:3\n".to_owned();
-    let mut tensors: Vec<Tensor> = Vec::new();
-    for (i, word) in ["input", "input", "param", "param", "param"].iter().enumerate() {
-        let mut dims = subset(random, &[0, 1, 2, 3, 4], 0.5);
-        dims.truncate(3);
-        let name = format!("{}{i}", &word[..1]);
-        let init = if kind == Kind::Whole {
-            let count: usize = dims.iter().map(|&d| DIMS[d].1).product();
-            let values: Vec<String> =
-                (0..count).map(|_| format!("{}", random.below(5) as f64 - 2.0)).collect();
-            format!("values({})", values.join(" "))
+/// A program in the making.
+struct Draft {
+    random: Random,
+    kind: Kind,
+    text: String,
+    tensors: Vec<Tensor>,
+    /// For names of its own.
+    declared: usize,
+}
+
+/// One way to call a function, on the tensors given; `None` where it does not apply to them.
+type Draw = fn(&mut Draft, &Tensor, &Tensor) -> Option<Tensor>;
+
+/// The programs a row may stand in.
+#[derive(Clone, Copy, PartialEq)]
+enum In {
+    All,
+    Whole,
+    /// Both that are not whole.
+    Smooth,
+    /// Not where a gradient has to be the slope.
+    Run,
+}
+
+impl In {
+    const fn allows(self, kind: Kind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Whole => matches!(kind, Kind::Whole),
+            Self::Smooth => !matches!(kind, Kind::Whole),
+            Self::Run => !matches!(kind, Kind::Differentiable),
+        }
+    }
+}
+
+/// A row of the table: how often it is tried, where it may stand, and what it writes.
+type Row = (usize, In, Draw);
+
+impl Draft {
+    fn is_whole(&self) -> bool {
+        self.kind == Kind::Whole
+    }
+
+    /// An initial value for a tensor of these dimensions.
+    fn init(&mut self, dims: &[usize]) -> String {
+        if !self.is_whole() {
+            return "uniform(0.3 1.2)".to_owned();
+        }
+        let values: Vec<String> =
+            (0..elements(dims)).map(|_| format!("{}", self.random.below(5) as f64 - 2.0)).collect();
+        format!("values({})", values.join(" "))
+    }
+
+    /// A new parameter.
+    fn param(&mut self, dims: &[usize]) -> Tensor {
+        let init = self.init(dims);
+        self.declare("param", dims, &init)
+    }
+
+    /// A new input of whole numbers from 0 to `below`, which is beyond the last position: what
+    /// names none is tried, too.
+    fn positions(&mut self, dims: &[usize], below: usize) -> Tensor {
+        self.declare("input", dims, &format!("integers(0 {})", below + 1))
+    }
+
+    fn declare(&mut self, word: &str, dims: &[usize], init: &str) -> Tensor {
+        self.declared += 1;
+        let name = format!("{}x{}", &word[..1], self.declared);
+        let _ = writeln!(self.text, "{word} {name}[{}] init:{init}", names(dims));
+        Tensor::new(name, dims)
+    }
+
+    /// Two tensors of the program; the first is one of the last made, more often than not.
+    fn two(&mut self) -> (Tensor, Tensor) {
+        let recent = self.tensors.len().saturating_sub(4);
+        let x = if self.random.chance(0.6) {
+            recent + self.random.below(self.tensors.len() - recent)
         } else {
-            "uniform(0.3 1.2)".to_owned()
+            self.random.below(self.tensors.len())
         };
-        let _ = writeln!(text, "{word} {name}[{}] init:{init}", names(&dims));
-        tensors.push(Tensor { name, dims });
+        (self.tensors[x].clone(), self.random.pick(&self.tensors).clone())
+    }
+
+    /// An expression for a tensor, made from these two.
+    fn value(&mut self, x: &Tensor, y: &Tensor) -> Tensor {
+        let rows: Vec<&Row> = [maps::ROWS, moves::ROWS, picks::ROWS]
+            .into_iter()
+            .flatten()
+            .filter(|row| row.1.allows(self.kind))
+            .collect();
+        let total: usize = rows.iter().map(|row| row.0).sum();
+        for _ in 0..40 {
+            let mut at = self.random.below(total);
+            let row = rows.iter().find(|row| {
+                let here = at < row.0;
+                at = at.saturating_sub(row.0);
+                here
+            });
+            let drawn = row.and_then(|row| (row.2)(self, x, y));
+            if let Some(drawn) = drawn.filter(|t| t.dims.len() <= 4 && elements(&t.dims) <= 4096) {
+                return drawn;
+            }
+        }
+        Tensor::new(format!("{} + 1", x.text), x.dims.clone())
+    }
+}
+
+/// A model as text, with parameters and a loss, of `length` statements.
+pub(crate) fn model(seed: u64, kind: Kind, length: usize) -> String {
+    let text = "dims a:4 b:8 c:2 d:6 e:4 f:16 g:3\n".to_owned();
+    let random = Random::new(seed);
+    let mut draft = Draft { random, kind, text, tensors: Vec::new(), declared: 0 };
+    for (i, word) in ["input", "input", "param", "param", "param"].iter().enumerate() {
+        let mut dims = subset(&mut draft.random, &[A, B, C, D, E], 0.5);
+        dims.truncate(3);
+        let init = draft.init(&dims);
+        let name = format!("{}{i}", &word[..1]);
+        let _ = writeln!(draft.text, "{word} {name}[{}] init:{init}", names(&dims));
+        draft.tensors.push(Tensor::new(name, dims));
     }
     for i in 0..length {
-        let name = format!("t{i}");
-        let (value, dims) = value(random, kind, &tensors);
-        let _ = writeln!(text, "{name} = {value}");
-        tensors.push(Tensor { name, dims });
+        let made = draft.statement(i);
+        draft.tensors.push(made);
     }
-    // Everything counts: the loss sums over all that was made.
-    let used: Vec<String> = tensors[5..].iter().map(|t| format!("sum({})", t.name)).collect();
-    let _ = writeln!(text, "loss = {}", used.join(" + "));
-    text
-}
-
-fn value(random: &mut Random, kind: Kind, tensors: &[Tensor]) -> (String, Vec<usize>) {
-    let recent = tensors.len().saturating_sub(4);
-    let x = if random.chance(0.6) {
-        &tensors[recent + random.below(tensors.len() - recent)]
-    } else {
-        random.pick(tensors)
-    };
-    let y = random.pick(tensors);
-    let mut union = x.dims.clone();
-    union.extend(y.dims.iter().filter(|d| !x.dims.contains(d)));
-    let both = |op: &str| {
-        (format!("{} {op} {}", x.name, y.name), {
-            let wider = [x, y].into_iter().find(|t| t.dims.len() == union.len());
-            wider.map_or_else(|| union.clone(), |t| t.dims.clone())
-        })
-    };
-    if random.chance(0.45)
-        && let Some(moved) = moved(random, kind, x, y)
-    {
-        return moved;
-    }
-    let choice = random.below(if kind == Kind::Whole { 12 } else { 18 });
-    match choice {
-        0..=3 => {
-            let mut kept = subset(random, &union, 0.5);
-            kept.truncate(3);
-            (format!("einsum({}, {} -> {})", x.name, y.name, names(&kept)), kept)
-        }
-        4 => both("+"),
-        5 => both("-"),
-        6 if kind == Kind::Whole && union.len() <= 4 => both("*"),
-        7 | 8 => {
-            let kept = subset(random, &x.dims, 0.5);
-            let reduction =
-                if kind == Kind::Whole { *random.pick(&["sum", "max", "min"]) } else { "mean" };
-            if kept.len() == x.dims.len() {
-                (format!("{} + 1", x.name), x.dims.clone())
-            } else {
-                (format!("{reduction}({} -> {})", x.name, names(&kept)), kept)
-            }
-        }
-        9 => {
-            // a and e have one size: the rename lays the tensor out anew.
-            let (from, to) = if x.dims.contains(&0) { (0, 4) } else { (4, 0) };
-            if x.dims.contains(&from) && !x.dims.contains(&to) {
-                let dims = x.dims.iter().map(|&d| if d == from { to } else { d }).collect();
-                (format!("rename({}, {} -> {})", x.name, DIMS[from].0, DIMS[to].0), dims)
-            } else {
-                (format!("-{}", x.name), x.dims.clone())
-            }
-        }
-        10 if kind == Kind::Whole => (format!("relu({})", x.name), x.dims.clone()),
-        11 => (format!("{} * 2", x.name), x.dims.clone()),
-        12 => (format!("tanh({})", x.name), x.dims.clone()),
-        13 => (format!("sigmoid({})", x.name), x.dims.clone()),
-        14 => (format!("log(square({}) + 1)", x.name), x.dims.clone()),
-        15 => (format!("gelu({})", x.name), x.dims.clone()),
-        16 => {
-            if let [.., last] = x.dims[..] {
-                let kept = x.dims[..x.dims.len() - 1].to_vec();
-                (format!("logsumexp({}, over:{})", x.name, DIMS[last].0), kept)
-            } else {
-                (format!("exp(0 - square({}))", x.name), x.dims.clone())
-            }
-        }
-        17 => (format!("{} / (square({}) + 2)", x.name, y.name), {
-            let wider = [x, y].into_iter().find(|t| t.dims.len() == union.len());
-            wider.map_or_else(|| union.clone(), |t| t.dims.clone())
-        }),
-        _ => (format!("{} - 1", x.name), x.dims.clone()),
-    }
-}
-
-fn without(dims: &[usize], gone: usize) -> Vec<usize> {
-    dims.iter().copied().filter(|&d| d != gone).collect()
-}
-
-fn replaced(dims: &[usize], from: usize, by: &[usize]) -> Vec<usize> {
-    dims.iter().flat_map(|&d| if d == from { by.to_vec() } else { vec![d] }).collect()
-}
-
-/// All dimensions anew, in the same order of elements.
-fn reshaped(random: &mut Random, x: &Tensor) -> Option<(String, Vec<usize>)> {
-    let mut rest: usize = x.dims.iter().map(|&d| DIMS[d].1).product();
-    let mut all: Vec<usize> = (0..DIMS.len()).collect();
-    (0..all.len()).for_each(|i| all.swap(i, i + random.below(DIMS.len() - i)));
-    let mut dims = Vec::new();
-    for d in all {
-        if rest.is_multiple_of(DIMS[d].1) {
-            dims.push(d);
-            rest /= DIMS[d].1;
-        }
-    }
-    (rest == 1).then(|| (format!("reshape({} -> {})", x.name, names(&dims)), dims))
-}
-
-fn windowed(random: &mut Random, x: &Tensor) -> Option<(String, Vec<usize>)> {
-    let has = |d: usize| x.dims.contains(&d);
-    let free = |new: &[usize]| new.iter().all(|d| !x.dims.contains(d));
-    let name = &x.name;
-    Some(match random.below(3) {
-        0 if has(B) && free(&[G]) => {
-            let option = *random.pick(&["", " dilation:2", " wrap:on", " padding:1"]);
-            (format!("window({name}, b -> b g, stride:1{option})"), replaced(&x.dims, B, &[B, G]))
-        }
-        1 if has(B) && free(&[A, G]) => {
-            let option = *random.pick(&["", " padding:1", " wrap:on"]);
-            (format!("window({name}, b -> a g, stride:2{option})"), replaced(&x.dims, B, &[A, G]))
-        }
-        2 if has(F) && free(&[E, D]) => {
-            (format!("window({name}, f -> e d, stride:4)"), replaced(&x.dims, F, &[E, D]))
-        }
-        _ => return None,
-    })
-}
-
-/// An operation that moves elements along dimensions; `None` where the one drawn does not apply.
-fn moved(random: &mut Random, kind: Kind, x: &Tensor, y: &Tensor) -> Option<(String, Vec<usize>)> {
-    let has = |d: usize| x.dims.contains(&d);
-    let free = |new: &[usize]| new.iter().all(|d| !x.dims.contains(d));
-    let name = &x.name;
-    let dim = *x.dims.get(random.below(x.dims.len().max(1)))?;
-    let along = DIMS[dim].0;
-    let by = random.pick(&[-4, -3, -1, 0, 1, 2, 3, 5]);
-    Some(match random.below(18) {
-        0 | 1 => return reshaped(random, x),
-        2 if x.dims.windows(2).any(|w| w == [B, C]) && free(&[F]) => {
-            let dims = without(&replaced(&x.dims, B, &[F]), C);
-            (format!("reshape({name}, b, c -> f)"), dims)
-        }
-        3 if has(F) && free(&[A, E]) => {
-            (format!("reshape({name}, f -> a e)"), replaced(&x.dims, F, &[A, E]))
-        }
-        4 => {
-            let wrap = if random.chance(0.5) { " wrap:on" } else { "" };
-            (format!("shift({name}, dim:{along} by:{by}{wrap})"), x.dims.clone())
-        }
-        5 if has(B) && free(&[A]) => {
-            let begin = random.below(3);
-            let stride = if begin < 2 { 2 } else { 1 };
-            let text = format!("slice({name}, b -> a, begin:{begin} stride:{stride})");
-            (text, replaced(&x.dims, B, &[A]))
-        }
-        6 if has(E) && free(&[B]) => {
-            let before = random.below(5);
-            (format!("pad({name}, e -> b, before:{before})"), replaced(&x.dims, E, &[B]))
-        }
-        7..=9 if x.dims.len() < 4 => return windowed(random, x),
-        10 if free(&[E, A]) => {
-            let dims: Vec<usize> = [E, A].into_iter().chain(without(&x.dims, dim)).collect();
-            (format!("gather({name}, index(e) * 2 - index(a), dim:{along})"), dims)
-        }
-        11 if DIMS[dim].1 > 2 && free(&[C]) => {
-            let dims = without(&x.dims, dim).into_iter().chain([C]).collect();
-            let ranks = format!("top_k_positions({name} -> c, dim:{along})");
-            if kind == Kind::Whole && random.chance(0.5) {
-                (ranks, dims)
-            } else {
-                // Positions come before the dimensions picked from, which here are all theirs.
-                (format!("top_k({name} -> c, dim:{along})"), dims)
-            }
-        }
-        12 if kind == Kind::Whole => {
-            (format!("argmax({name}, dim:{along})"), without(&x.dims, dim))
-        }
-        13 => {
-            let option =
-                *random.pick(&["", " exclusive:on", " reverse:on", " exclusive:on reverse:on"]);
-            (format!("cumsum({name}, dim:{along}{option})"), x.dims.clone())
-        }
-        14 if free(&[C]) && x.dims == y.dims => {
-            let dims = [C].into_iter().chain(x.dims.clone()).collect();
-            (format!("stack({name}, {} -> c)", y.name), dims)
-        }
-        15 if has(A) && free(&[B]) && x.dims == y.dims => {
-            (format!("concat({name}, {} -> b, dim:a)", y.name), replaced(&x.dims, A, &[B]))
-        }
-        16 => (format!("unstack({name}, dim:{along} at:1)"), without(&x.dims, dim)),
-        17 if kind == Kind::Whole => (format!("dropout({name}, rate:0.5)"), x.dims.clone()),
-        17 => {
-            let norm = *random.pick(&["layer_norm", "rms_norm"]);
-            (format!("{norm}({name}, dim:{along} epsilon:0.1)"), x.dims.clone())
-        }
-        _ => return None,
-    })
-}
-
-/// The model on a random mesh under random rules that are legal, found by taking the mends that
-/// the diagnostics offer.
-pub(crate) fn laid_out(seed: u64, model: &str) -> Study {
-    let mut random = Random::new(seed ^ 0x5EED);
-    let mesh_names = ["m", "n", "o"];
-    let count = 1 + random.below(3);
-    let mut text = "mesh".to_owned();
-    for name in &mesh_names[..count] {
-        let size = *random.pick(&[2, 2, 2, 3, 4, 1]);
-        let _ = write!(text, " {name}:{size}");
-    }
-    text += "\nlayout";
-    for (dim, _) in DIMS {
-        if random.chance(0.7) {
-            let first = random.below(count);
-            let _ = write!(text, " {dim}:{}", mesh_names[first]);
-            let second = random.below(count);
-            if second != first && random.chance(0.2) {
-                let _ = write!(text, "+{}", mesh_names[second]);
-            }
-        }
-    }
-    let mut study = Study::new(&format!("{text}\n{model}"));
-    for _ in 0..12 {
-        let Some(error) = study.diagnostics().iter().find(|d| d.is_error()) else { break };
-        assert!(is_layout_error(error), "{error:#?}\n{}", study.text());
-        // The last mends leave a dimension whole: they lead to the empty layout in the end.
-        let mends: Vec<_> = error.hints.iter().filter_map(|h| h.edit.clone()).collect();
-        let leave = mends.iter().filter(|m| m.replacement.is_empty()).collect::<Vec<_>>();
-        let mend = (*random.pick(&leave)).clone();
-        study = Study::new(&apply(study.text(), &[mend]));
-    }
-    study
-}
-
-fn is_layout_error(d: &Diagnostic) -> bool {
-    matches!(d.code, Code::MeshDimensionTwice | Code::NotDivisible)
+    // Everything counts: the loss is made of all that was made.
+    let made = draft.tensors.split_off(5);
+    let parts: Vec<String> = made.iter().map(|t| draft.part_of_loss(t)).collect();
+    let _ = writeln!(draft.text, "loss = {}", parts.join(" + "));
+    draft.text
 }
