@@ -6,9 +6,10 @@
 //! in which body a node's step stands.
 //!
 //! `reach` brings a tensor to where it is asked for, `window` receives what lies in other slices,
-//! and `last` lowers the last micro-batch where it is unlike the others.
+//! `ranked` finds the greatest along a split dimension, and `last` lowers the last micro-batch where it is unlike the others.
 
 mod last;
+mod ranked;
 mod reach;
 mod window;
 
@@ -183,10 +184,7 @@ impl Lowering<'_> {
                 self.plain(id, Work::Gather(axis))?;
             }
             Op::Scatter(dim) => self.plain(id, Work::Scatter(node.shape.axis(dim)?))?,
-            Op::TopK { from, .. } => {
-                let axis = self.graph.shape(node.inputs[0]).axis(from)?;
-                self.plain(id, Work::TopK(axis))?;
-            }
+            Op::TopK { .. } => self.top_k(id)?,
             Op::Cumsum(dim, running) => {
                 self.plain(id, Work::Cumsum(node.shape.axis(dim)?, *running))?;
             }
@@ -304,11 +302,6 @@ impl Lowering<'_> {
         asker: Asker,
     ) -> ValueId {
         let node = self.graph.node(id);
-        let varies = match (self.bodies.varies(id), &self.main) {
-            (false, _) => Varies::No,
-            (true, None) => Varies::Each,
-            (true, Some(_)) => Varies::Last,
-        };
         let value = self.program.values.push(Value {
             node: self.main_node(id),
             name: Name::clone(&node.name),
@@ -316,10 +309,27 @@ impl Lowering<'_> {
             layout,
             pending,
             stage: asker.stage,
-            varies,
+            varies: self.varies(id),
         });
         self.made.push(asker.body);
         self.known[id].push(value);
+        value
+    }
+
+    /// For which micro-batches what a node makes is another.
+    fn varies(&self, id: NodeId) -> Varies {
+        match (self.bodies.varies(id), &self.main) {
+            (false, _) => Varies::No,
+            (true, None) => Varies::Each,
+            (true, Some(_)) => Varies::Last,
+        }
+    }
+
+    /// A value on the way to that of a node; it is no form of the tensor it is named after, so
+    /// nobody else asks for it.
+    fn beside(&mut self, id: NodeId, value: Value) -> ValueId {
+        let value = self.program.values.push(Value { varies: self.varies(id), ..value });
+        self.made.push(self.bodies.of_node(id));
         value
     }
 
