@@ -90,3 +90,52 @@ fn the_greatest_of_each_micro_batch() {
         assert_eq!(losses(&mut session(&text(layout)), 1), [12.0], "{layout}");
     }
 }
+
+/// A sum that is split anew by a reshape is scattered, not settled everywhere and then split.
+#[test]
+fn a_pending_sum_is_scattered_through_a_reshape() {
+    let text = "mesh m:2\nlayout k:m c:m\ndims a:4 b:8 c:4 d:2 k:6\n\
+                input x[a k] init:integers(0 9), w[k b] init:integers(0 9)\n\
+                y = einsum(x, w -> a b)\nz = reshape(y, b -> c d)";
+    assert_eq!(sent(&study(text)), [("reducescatter", 4 * 8 * 4)]);
+    assert_equal(text, &["z"]);
+}
+
+/// A pending sum whose splits clash with those of its user is laid out anew as it is, if what is
+/// made of it is smaller.
+#[test]
+fn a_pending_sum_makes_way_before_it_settles() {
+    let text = "mesh m:2 n:2\nlayout k:m a:n c:n\ndims a:8 b:8 c:2 k:6\n\
+                input x[a k] init:integers(0 9), w[k b] init:integers(0 9)\n\
+                input v[b c] init:integers(0 9)\n\
+                y = einsum(x, w -> a b)\nr = einsum(y, v -> c)";
+    assert_eq!(sent(&study(text)), [("allgather", 8 * 4 * 4), ("allreduce", 4)]);
+    assert_equal(text, &["r"]);
+}
+
+/// What a convolution received of its neighbours serves its filter's gradient, too: besides, only
+/// the gradients that go back to a split input cross the borders.
+#[test]
+fn the_halo_of_a_convolution_is_received_once() {
+    let text = |layers: usize, remat: &str| {
+        let layer = |i| {
+            format!(
+                "block l{i}{remat}\nparam f[k c c2]\n\
+                 x = rename(relu(conv(x, f -> batch h c2, over:h window:k)), c2 -> c)\nend\n"
+            )
+        };
+        format!(
+            "mesh m:2\nlayout h:m\ndims batch:2 h:16 c:3 c2:3 k:3\ninput x[batch h c]\n{}\
+             loss = mean(square(x))\ntrain rate:0.1",
+            (0..layers).map(layer).collect::<Vec<_>>().concat()
+        )
+    };
+    let received = |layers, remat| {
+        let study = study(&text(layers, remat));
+        check(study.program().unwrap()).unwrap();
+        sent(&study).iter().filter(|c| c.0 == "receive").count()
+    };
+    assert_eq!((received(1, ""), received(3, "")), (1, 3 + 2));
+    // What is let go is received again: that is its price.
+    assert_eq!(received(3, " remat:on"), 3 + 3 + 2);
+}
