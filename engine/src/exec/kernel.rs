@@ -11,7 +11,7 @@ use super::sums::Sums;
 use super::window::WindowPlan;
 use crate::graph::op::Running;
 use crate::index::{Idx as _, Pnum, ValueId};
-use crate::spmd::program::{Program, Step, Work};
+use crate::spmd::program::{Program, Search, Step, Work};
 
 /// Numbers that one task of element-wise, reducing or moving work reads or makes.
 pub const TASK: usize = 1 << 15;
@@ -37,8 +37,8 @@ pub enum Kernel {
     Gather(GatherPlan, usize),
     /// The adjoint of a gather along an axis of the output.
     Scatter(GatherPlan, usize),
-    /// The greatest elements of every line.
-    TopK(Lines, usize),
+    /// The greatest elements of every line along an axis of the first input.
+    TopK(Lines, usize, Search),
     /// Running sums of every line.
     Cumsum(Lines, Running),
     /// The same numbers in the same order.
@@ -50,7 +50,7 @@ pub enum Kernel {
 pub struct Place {
     /// The first position of its slice of the output along each axis.
     output: Vec<u64>,
-    /// The first position of its slice of the first input along the axis gathered from.
+    /// The first position of its slice of the first input along the axis gathered from or searched.
     first: u64,
 }
 
@@ -95,10 +95,8 @@ impl Kernel {
                 let plan = GatherPlan::new(name(output, axis), &out, &positions, &local(picked));
                 Self::Scatter(plan, axis)
             }
-            (Work::TopK(axis), Some(x)) => {
-                let lines = Lines::new(&sizes(x), axis.index());
-                let has_ranks = out.sizes.len() == sizes(x).len();
-                Self::TopK(lines, if has_ranks { *out.sizes.last().unwrap_or(&1) } else { 1 })
+            (Work::TopK(axis, search), Some(x)) => {
+                Self::TopK(Lines::new(&sizes(x), axis.index()), axis.index(), *search)
             }
             (Work::Cumsum(axis, running), Some(x)) => {
                 Self::Cumsum(Lines::new(&sizes(x), axis.index()), *running)
@@ -117,27 +115,27 @@ impl Kernel {
                 | Work::Unwindow(_)
                 | Work::Gather(_)
                 | Work::Scatter(_)
-                | Work::TopK(_)
+                | Work::TopK(..)
                 | Work::Cumsum(..),
                 _,
             ) => Self::Copy,
         }
     }
 
-    /// Whether the result depends on where the processor stands, beside its inputs.
-    pub const fn reads_position(&self) -> bool {
+    /// The value whose place in the whole tensor the result depends on, beside its inputs.
+    pub fn placed_by(&self, step: &Step, output: ValueId) -> Option<ValueId> {
         match self {
-            Self::Tape(plan) => plan.reads_position(),
-            Self::Scatter(..) => true,
+            Self::Tape(plan) => plan.reads_position().then_some(output),
+            Self::Scatter(..) => Some(output),
+            // Positions are those of the whole tensor, not of this slice of it.
+            Self::Gather(..) | Self::TopK(..) => step.inputs.first().copied(),
             Self::Matrices(_)
             | Self::Sums(_)
             | Self::Reduce(_)
             | Self::Window(_)
             | Self::Unwindow(_)
-            | Self::Gather(..)
-            | Self::TopK(..)
             | Self::Cumsum(..)
-            | Self::Copy => false,
+            | Self::Copy => None,
         }
     }
 
@@ -166,7 +164,9 @@ impl Kernel {
     ) -> Place {
         let begin = |v: ValueId| program.slice_begin(v, pnum, micro);
         let first = match self {
-            Self::Gather(_, axis) => begin(step.inputs[0])[*axis],
+            Self::Gather(_, axis) | Self::TopK(_, axis, Search::All | Search::Own) => {
+                begin(step.inputs[0])[*axis]
+            }
             Self::Scatter(_, axis) => begin(output)[*axis],
             Self::Matrices(_)
             | Self::Sums(_)
@@ -174,7 +174,7 @@ impl Kernel {
             | Self::Tape(_)
             | Self::Window(_)
             | Self::Unwindow(_)
-            | Self::TopK(..)
+            | Self::TopK(_, _, Search::Candidates)
             | Self::Cumsum(..)
             | Self::Copy => 0,
         };
@@ -201,7 +201,9 @@ impl Kernel {
             Self::Unwindow(plan) => plan.add_back(whole(0), start, out),
             Self::Gather(plan, _) => plan.pick(whole(0), whole(1), place.first, start, out),
             Self::Scatter(plan, _) => plan.add_back(whole(0), whole(1), place.first, out),
-            Self::TopK(lines, count) => lines.top_k(whole(0), *count, out),
+            Self::TopK(lines, _, Search::All) => lines.top_k(whole(0), place.first, out),
+            Self::TopK(lines, _, Search::Own) => lines.candidates(whole(0), place.first, out),
+            Self::TopK(lines, _, Search::Candidates) => lines.top_k_of_candidates(whole(0), out),
             Self::Cumsum(lines, running) => lines.cumsum(whole(0), *running, out),
             Self::Matrices(_) | Self::Copy => out.copy_from_slice(inputs[0].run(start, out.len())),
         }

@@ -22,26 +22,77 @@ impl Lines {
         }
     }
 
-    /// Positions of the `count` greatest elements of every line, greatest first, the first of equals
-    /// before the others; `out` is [outer, inner, count].
-    pub fn top_k<T: Number>(self, input: &[T], count: usize, out: &mut [T]) {
-        let mut order: Vec<usize> = Vec::new();
+    /// Positions of the greatest elements of every line, greatest first, the first of equals before
+    /// the others; the line begins at position `first`, and `out` is [outer, inner, count].
+    pub fn top_k<T: Number>(self, input: &[T], first: u64, out: &mut [T]) {
+        let count = out.len() / (input.len() / self.size);
+        let mut order = Vec::new();
         for (line, ranks) in out.chunks_mut(count).enumerate() {
-            let base = line / self.inner * self.size * self.inner + line % self.inner;
-            let at = |i: usize| input[base + i * self.inner];
-            let before = |a: &usize, b: &usize| {
-                at(*b).partial_cmp(&at(*a)).unwrap_or(Ordering::Equal).then(a.cmp(b))
-            };
-            order.clear();
-            order.extend(0..self.size);
-            if count < self.size {
-                order.select_nth_unstable_by(count - 1, before);
-            }
-            order[..count].sort_unstable_by(before);
-            for (rank, &position) in ranks.iter_mut().zip(&order) {
-                *rank = T::from_f64(position as f64);
+            let base = self.base(line);
+            self.greatest(count, &mut order, |i| (input[base + i * self.inner], i));
+            for (rank, &i) in ranks.iter_mut().zip(&order) {
+                *rank = T::from_f64((first + i as u64) as f64);
             }
         }
+    }
+
+    /// The greatest elements of every line and their positions; `out` is [outer, count, inner, 2].
+    pub fn candidates<T: Number>(self, input: &[T], first: u64, out: &mut [T]) {
+        let lines = input.len() / self.size;
+        let count = out.len() / (2 * lines);
+        let mut order = Vec::new();
+        for line in 0..lines {
+            let base = self.base(line);
+            self.greatest(count, &mut order, |i| (input[base + i * self.inner], i));
+            for (rank, &i) in order.iter().enumerate() {
+                let outer = line / self.inner * count;
+                let at = 2 * ((outer + rank) * self.inner + line % self.inner);
+                out[at] = input[base + i * self.inner];
+                out[at + 1] = T::from_f64((first + i as u64) as f64);
+            }
+        }
+    }
+
+    /// Positions of the greatest of such candidates; `out` is [outer, inner, count].
+    pub fn top_k_of_candidates<T: Number>(self, input: &[T], out: &mut [T]) {
+        let inner = self.inner / 2;
+        let count = out.len() / (input.len() / (2 * self.size));
+        let mut order = Vec::new();
+        for (line, ranks) in out.chunks_mut(count).enumerate() {
+            let base = line / inner * self.size * self.inner + 2 * (line % inner);
+            let position = |i: usize| input[base + i * self.inner + 1];
+            self.greatest(count, &mut order, |i| {
+                (input[base + i * self.inner], position(i).to_f64() as usize)
+            });
+            for (rank, &i) in ranks.iter_mut().zip(&order) {
+                *rank = position(i);
+            }
+        }
+    }
+
+    /// Where a line begins.
+    const fn base(self, line: usize) -> usize {
+        line / self.inner * self.size * self.inner + line % self.inner
+    }
+
+    /// The `count` greatest of a line, by element and then by position, into `order`.
+    fn greatest<T: Number>(
+        self,
+        count: usize,
+        order: &mut Vec<usize>,
+        at: impl Fn(usize) -> (T, usize),
+    ) {
+        let before = |a: &usize, b: &usize| {
+            let (a, b) = (at(*a), at(*b));
+            b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(a.1.cmp(&b.1))
+        };
+        order.clear();
+        order.extend(0..self.size);
+        if count < self.size {
+            order.select_nth_unstable_by(count - 1, before);
+        }
+        order.truncate(count);
+        order.sort_unstable_by(before);
     }
 
     /// Sums of the elements up to each position of every line, in 64-bit floats.

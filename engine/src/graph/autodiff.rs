@@ -64,7 +64,7 @@ pub fn differentiate(graph: &mut Graph, loss: NodeId) -> Result<(), Vec<NodeId>>
         .filter_map(|p| Some((p, graph.find(&format!("grad/{}", graph.node(p).name))?)))
         .collect();
     remat.finish(graph);
-    if sums.factor.is_some() && sums.begun.len() > 1 { Err(sums.begun) } else { Ok(()) }
+    if sums.are_entangled() { Err(sums.begun) } else { Ok(()) }
 }
 
 fn depends_on_parameters(graph: &Graph, count: usize) -> Vec<bool> {

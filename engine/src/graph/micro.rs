@@ -101,11 +101,10 @@ impl Varying {
     fn node(&self, graph: &Graph, id: NodeId) -> bool {
         let Some(micro) = &graph.micro else { return false };
         let node = graph.node(id);
-        if let Op::Source(_) | Op::Index | Op::Noise(..) = node.op {
-            return node.shape.has(&micro.dim);
-        }
-        let of_inputs = || node.inputs.iter().any(|i| self.known[i.index()]);
-        matches!(node.op, Op::Share | Op::One) || (node.op != Op::Accumulate && of_inputs())
+        // What has rows is of one micro-batch, even where every row is the same.
+        let from_rows =
+            || node.shape.has(&micro.dim) || node.inputs.iter().any(|i| self.known[i.index()]);
+        matches!(node.op, Op::Share | Op::One) || (node.op != Op::Accumulate && from_rows())
     }
 }
 
@@ -142,6 +141,8 @@ pub fn combined(graph: &Graph, of: NodeId) -> Combined {
     }
     // From there back to where rows are combined for the last time.
     let mut last = vec![false; varies.len()];
+    // What goes into rows that are combined later, even if it is also read after the last time.
+    let mut again = vec![false; varies.len()];
     let mut on_the_way = vec![false; varies.len()];
     (last[of.index()], on_the_way[of.index()]) = (true, true);
     for id in (0..varies.len()).rev().map(NodeId::new).filter(|id| varies[id.index()]) {
@@ -159,15 +160,20 @@ pub fn combined(graph: &Graph, of: NodeId) -> Combined {
         };
         let is_along_rows =
             along.is_some_and(|dim| inputs.iter().any(|i| rows[i.index()].contains(dim)));
+        // Rows that are made of something else are the first ones in every micro-batch.
+        let is_made_of_others = inputs.is_empty() && !has_rows_of_its_own(&node.op);
         let adds_up = is_sum(&node.op) || node.op == Op::Reduce(Reduction::Mean);
         if combines[id.index()] && is_last {
             out.last.push(id);
         }
-        if (combines[id.index()] && !(is_last && adds_up)) || is_along_rows {
+        let is_sum_of_all = is_last && adds_up && !again[id.index()];
+        let combines_otherwise = combines[id.index()] && !is_sum_of_all;
+        if combines_otherwise || is_along_rows || is_made_of_others {
             out.others.push(id);
         }
         for input in inputs {
             on_the_way[input.index()] = true;
+            again[input.index()] |= again[id.index()] || combines[id.index()];
             last[input.index()] |= is_last && !combines[id.index()];
         }
     }
@@ -187,8 +193,7 @@ fn rows_of(
 ) -> BTreeSet<Name> {
     let node = graph.node(id);
     let dims = || node.shape.dims().iter().map(|d| &d.name);
-    match &node.op {
-        Op::Source(_) | Op::Index | Op::Noise(..) => BTreeSet::from([Name::clone(&micro.dim)]),
+    let mut rows: BTreeSet<Name> = match &node.op {
         Op::Rename => {
             let old = graph.shape(node.inputs[0]).dims().iter();
             let kept = old.zip(dims()).filter(|(old, _)| before.contains(&old.name));
@@ -201,7 +206,19 @@ fn rows_of(
             dims().filter(is_row).cloned().collect()
         }
         _ => before.iter().filter(|name| node.shape.has(name)).cloned().collect(),
+    };
+    if node.shape.has(&micro.dim) {
+        rows.insert(Name::clone(&micro.dim));
     }
+    rows
+}
+
+/// Whether each row that an operation makes of what has none is that of the whole batch.
+const fn has_rows_of_its_own(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Source(_) | Op::Index | Op::Noise(..) | Op::Elementwise(_) | Op::Share | Op::One
+    )
 }
 
 /// Whether an operation that combines rows adds them up.

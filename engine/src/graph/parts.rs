@@ -4,7 +4,8 @@
 //! the loss is made of an accumulated tensor, each micro-batch's backward pass begins with what the
 //! loss changes by for a change of that: 0.1 in 0.1 · sum. If that depends on accumulated tensors
 //! itself, as in sum / count, it is known only when all micro-batches are through: then they begin
-//! with 1, and what is accumulated is multiplied by it.
+//! with 1, and what is accumulated is multiplied by it. That takes a single number: for a tensor, as
+//! in sum(square(sums of rows)), each number would need a backward pass of its own.
 
 use super::micro::Varying;
 use super::op::{Element, Op, Phase, Role};
@@ -40,9 +41,16 @@ pub(super) struct Sums {
     pub begun: Vec<NodeId>,
     /// What all that they accumulate is multiplied by.
     pub factor: Option<NodeId>,
+    /// Whether that is not a single number.
+    is_entangled: bool,
 }
 
 impl Sums {
+    /// Whether no micro-batch can know what to begin at.
+    pub(super) fn are_entangled(&self) -> bool {
+        self.is_entangled || (self.factor.is_some() && self.begun.len() > 1)
+    }
+
     /// The sum of what a node's users contribute: first of those of one stage there, and over the
     /// micro-batches if the node itself does not vary, so that only sums go to its own stage.
     pub(super) fn total(&mut self, graph: &mut Graph, id: NodeId, parts: &[Part]) -> NodeId {
@@ -88,6 +96,7 @@ impl Sums {
         let one = graph.add(&cx, Op::One, Vec::new(), Shape::scalar());
         if follows_accumulated(graph, gradient) {
             self.factor = Some(gradient);
+            self.is_entangled |= graph.shape(part).rank() > 0;
             one
         } else if graph.node(gradient).op == Op::Constant(1.0) {
             one

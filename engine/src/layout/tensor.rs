@@ -123,6 +123,11 @@ impl TensorLayout {
         Self { split: Arc::clone(&self.split), partial: Vec::new() }
     }
 
+    /// The same partial values under the splits of another layout, where that is legal.
+    pub fn under(&self, other: &Self, shape: &Shape, mesh: &Mesh) -> Option<Self> {
+        Self::new(other.splits().to_vec(), self.partial.clone(), shape, mesh).ok()
+    }
+
     /// The tensor dimension that a mesh dimension splits.
     pub fn split_by(&self, axis: MeshAxis) -> Option<TensorAxis> {
         self.split.iter().position(|s| s.contains(&axis)).map(TensorAxis::new)

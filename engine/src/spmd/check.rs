@@ -2,7 +2,7 @@
 //! stops at the first step whose layouts do not follow from its inputs'.
 
 use super::collective::Collective;
-use super::program::{Entry, Program, Step, Varies, Work};
+use super::program::{Entry, Program, Search, Step, Varies, Work};
 use super::reshape;
 use super::run::{MeshImpl, run};
 use super::tape::Instr;
@@ -175,9 +175,15 @@ impl Checker<'_> {
                 );
                 Some(same_partial && sides.0.is_some() && sides.0 == sides.1)
             }
-            Work::TopK(axis) => {
+            Work::TopK(_, Search::Own) => {
+                let (splits, pair) = to.splits().split_at(from.rank());
+                Some(to.is_settled() && splits == from.splits() && pair == [Vec::new()])
+            }
+            Work::TopK(axis, search) => {
                 let mut splits = from.splits().to_vec();
-                let is_whole = splits.remove(axis.index()).is_empty();
+                let is_pair = *search == Search::Candidates;
+                let pair_is_whole = !is_pair || splits.pop().is_some_and(|pair| pair.is_empty());
+                let is_whole = splits.remove(axis.index()).is_empty() && pair_is_whole;
                 let kept = to.splits();
                 let ranks = kept.get(splits.len()..).unwrap_or_default();
                 let alike = kept.get(..splits.len()) == Some(&splits[..]);
@@ -265,7 +271,7 @@ impl MeshImpl for Checker<'_> {
             | Work::Reshape
             | Work::Window(_)
             | Work::Unwindow(_)
-            | Work::TopK(_)
+            | Work::TopK(..)
             | Work::Cumsum(..)
             | Work::Collective(_)
             | Work::Accumulate

@@ -36,7 +36,7 @@ impl Splits {
                 out.of_window(graph, id, layouts, window, mesh);
             }
             Op::TopK { from, to } => {
-                out.whole(from);
+                out.of_ranks(graph, id, layouts, from, mesh);
                 if let Some(to) = to {
                     out.whole(to);
                 }
@@ -103,6 +103,20 @@ impl Splits {
         if made != read {
             self.dims.push((Name::clone(made), alike));
         }
+    }
+
+    /// The dimension searched stays split where each processor's candidates, pairs of an element
+    /// and its position, are fewer than what its slice holds.
+    fn of_ranks(&mut self, graph: &Graph, id: NodeId, layouts: &Layouts, from: &Name, mesh: &Mesh) {
+        let node = graph.node(id);
+        let shape = graph.shape(node.inputs[0]);
+        let axis = shape.axis(from).zip(layouts[node.inputs[0]].as_ref());
+        let stays = axis.filter(|(axis, layout)| {
+            let parts = mesh.group_size(layout.split(*axis));
+            parts > 1 && 2 * ranks(&node.op, &node.shape) < shape.dim(*axis).size / parts
+        });
+        let axes = stays.map_or_else(Vec::new, |(axis, layout)| layout.split(axis).to_vec());
+        self.dims.push((Name::clone(from), axes));
     }
 
     fn of_reshape(graph: &Graph, id: NodeId, layouts: &Layouts, mesh: &Mesh) -> Self {
@@ -277,6 +291,12 @@ fn passes(
         | Op::Noise(..)
         | Op::Index => false,
     }
+}
+
+/// How many of the greatest are asked for along each line.
+pub fn ranks(op: &Op, result: &Shape) -> u64 {
+    let Op::TopK { to: Some(to), .. } = op else { return 1 };
+    result.axis(to).map_or(1, |axis| result.dim(axis).size)
 }
 
 /// Whether a node's tensor is a number written into the code rather than a value.

@@ -4,11 +4,13 @@
 //! settling their sum costs one Allreduce instead of two; but settling a small tensor beats
 //! settling a large one made from it. The rule: a partial value travels on only if every user lets
 //! it pass and what those users then pay is *less* than settling at once. So laziness never costs
-//! more, and a value settles at most once.
+//! more, and a value settles at most once. A user that works under other splits lays the summands
+//! out anew: they are as many numbers as their sum.
 
 use super::bodies::Bodies;
 use super::flow::{self, Outcome};
 use super::kind::{self, Kind, Kinds};
+use super::relayout;
 use crate::graph::Graph;
 use crate::graph::users::Users;
 use crate::index::{IdVec, MeshAxis, NodeId};
@@ -82,7 +84,7 @@ impl Draft<'_> {
             if !std::mem::take(&mut self.stale[id]) || flow::is_immediate(graph, id) {
                 continue;
             }
-            // Operands whose raw splits are not the wanted ones are laid out anew, so they settle.
+            // Operands settle that cannot have the splits wanted while they are partial.
             for (k, &input) in node.inputs.iter().enumerate() {
                 if !self.travelling(input).is_empty() && !self.fits(id, k) {
                     self.settle(input);
@@ -141,7 +143,8 @@ impl Draft<'_> {
         if self.plan.settles[id] { &[] } else { self.partial_of(id) }
     }
 
-    /// Whether the raw splits of an operand are those that `user` works under, at the same stage.
+    /// Whether an operand can be brought, still partial, into the splits that `user` works under:
+    /// at the same stage, and none of them over the processors that hold summands.
     fn fits(&self, user: NodeId, operand: usize) -> bool {
         let input = self.graph.node(user).inputs[operand];
         if self.graph.stage(user) != self.graph.stage(input) {
@@ -149,7 +152,24 @@ impl Draft<'_> {
         }
         let raw = self.plan.raw[input].as_ref();
         let wanted = self.kind(user).operands[operand].as_ref();
-        raw.zip(wanted).is_some_and(|(raw, wanted)| raw.layout.splits() == wanted.splits())
+        raw.zip(wanted).is_some_and(|(raw, wanted)| {
+            let mut partial = raw.layout.partial().iter();
+            partial.all(|p| wanted.split_by(p.0).is_none())
+        })
+    }
+
+    /// What `user` pays for laying out a partial value anew beyond what it would pay for the
+    /// settled one.
+    fn moving(&self, id: NodeId, raw: &Outcome, user: NodeId) -> f64 {
+        let (Some(settled), shape) = (&self.layouts[id], self.graph.shape(id)) else { return 0.0 };
+        let operands = self.graph.node(user).inputs.iter().zip(&self.kind(user).operands);
+        let wanted = operands.filter(|o| *o.0 == id).filter_map(|o| o.1.as_ref());
+        let more = wanted.filter(|wanted| wanted.splits() != raw.layout.splits()).map(|wanted| {
+            let Some(partial) = raw.layout.under(wanted, shape, self.mesh) else { return 0.0 };
+            let sent = |from, to| relayout::plan(from, to, shape, self.mesh).1.sent as f64;
+            (sent(&raw.layout, &partial) - sent(settled, wanted)).max(0.0)
+        });
+        more.sum()
     }
 
     /// Settles every travelling value for which that is no dearer; true if any did.
@@ -178,7 +198,8 @@ impl Draft<'_> {
                 let own = times(user) * self.kind(user).price;
                 (later[user] - own).max(0.0) / pending.max(1) as f64
             };
-            let on = self.users[id].iter().map(|&u| share(u)).sum::<f64>();
+            let moving = |user: NodeId| times(user) * self.moving(id, raw, user);
+            let on = self.users[id].iter().map(|&u| share(u) + moving(u)).sum::<f64>();
             if on < now {
                 later[id] = on;
             } else {

@@ -7,7 +7,7 @@
 //! ```
 
 use super::explain;
-use super::program::{Body, BodyKind, Program, Step, Work};
+use super::program::{Body, BodyKind, Program, Search, Step, Work};
 use super::tape::{Instr, Tape};
 use crate::graph::Graph;
 use crate::graph::op::Noise;
@@ -70,7 +70,14 @@ fn line(program: &Program, graph: &Graph, rules: &LayoutRules, step: &Step) -> S
         Work::Unwindow(frame) => format!("unwindow {} {}", along(frame.axis), inputs.join(" ")),
         Work::Gather(axis) => format!("gather {} {}", along(*axis), inputs.join(" ")),
         Work::Scatter(_) => format!("scatter {}", inputs.join(" ")),
-        Work::TopK(axis) => format!("top_k {} {}", along(*axis), inputs.join(" ")),
+        Work::TopK(axis, search) => {
+            let name = match search {
+                Search::All => "top_k",
+                Search::Own => "top_k_of_slice",
+                Search::Candidates => "top_k_of_candidates",
+            };
+            format!("{name} {} {}", along(*axis), inputs.join(" "))
+        }
         Work::Cumsum(axis, _) => format!("cumsum {} {}", along(*axis), inputs.join(" ")),
         Work::Collective(c) => {
             format!("{} over {}", c.kind.title(), program.mesh.names(&c.axes))

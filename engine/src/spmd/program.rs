@@ -83,7 +83,7 @@ pub enum Work {
     /// The first input summed at the positions, along this axis of the output, that the second names.
     Scatter(TensorAxis),
     /// Positions of the greatest along this axis; the output's last axis ranks them.
-    TopK(TensorAxis),
+    TopK(TensorAxis, Search),
     /// Sums along this axis up to each position.
     Cumsum(TensorAxis, Running),
     /// A change of layout.
@@ -96,6 +96,18 @@ pub enum Work {
     Send,
     /// The input is not needed any more.
     Free,
+}
+
+/// Among what a processor looks for the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// All elements of a line.
+    All,
+    /// Those of its own slice: the output holds pairs, an element and its position in the whole
+    /// tensor, along this axis and a last one.
+    Own,
+    /// Such pairs of all processors.
+    Candidates,
 }
 
 /// How one slice is read by a window: `out[…, i, k, …] = in[…, stride·i + dilation·k + offset, …]`.
@@ -409,7 +421,7 @@ impl Program {
             Work::Reduce(_)
             | Work::Unwindow(_)
             | Work::Scatter(_)
-            | Work::TopK(_)
+            | Work::TopK(..)
             | Work::Cumsum(..) => self.slice_elements(step.inputs[0]),
             Work::Tape(tape) => tape.flops().saturating_mul(self.slice_elements(output)),
             Work::Accumulate => self.slice_elements(output),

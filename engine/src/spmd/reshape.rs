@@ -46,7 +46,9 @@ pub fn passage(
             steps: before.steps + after.steps,
         }
     };
-    if price(&late) < price(&early) { late } else { early }
+    // Where that is as cheap, the operand stays as it is, so that a pending sum passes through and
+    // is scattered where it would be settled first.
+    if price(&early) < price(&late) { early } else { late }
 }
 
 /// Whether a reshape between these layouts moves nothing.

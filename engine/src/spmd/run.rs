@@ -107,7 +107,7 @@ fn walk_steps<M: MeshImpl>(
             | Work::Unwindow(_)
             | Work::Gather(_)
             | Work::Scatter(_)
-            | Work::TopK(_)
+            | Work::TopK(..)
             | Work::Cumsum(..)
             | Work::Accumulate
             | Work::Send => {

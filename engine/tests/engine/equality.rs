@@ -1,18 +1,28 @@
 //! The central promise, on random programs: whatever the layout, the same numbers as on one
 //! processor, and the messages that were predicted.
 
-use crate::random::{Kind, laid_out, model};
+use crate::random::{Kind, laid_out, model, trained};
 use meshwork_engine::cost::tally::Tally;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::exec::threads::Threads;
+use meshwork_engine::graph::expr::functions::FUNCTIONS;
+use meshwork_engine::graph::op::Role;
 use meshwork_engine::index::NodeId;
 use meshwork_engine::session::{Session, difference};
 use meshwork_engine::spmd::check::check;
 use meshwork_engine::study::Study;
 use std::collections::BTreeMap;
 
-/// Programs per test; each is run under one random layout.
-const CASES: u64 = 1200;
+/// Programs of whole numbers; each is run under one random layout.
+const WHOLE: u64 = 2400;
+/// Programs of all functions.
+const SMOOTH: u64 = 1200;
+/// Statements in each.
+const LENGTH: usize = 6;
+
+fn program(seed: u64, kind: Kind) -> String {
+    trained(seed, kind, &model(seed, kind, LENGTH))
+}
 
 fn names(study: &Study) -> Vec<String> {
     let nodes = study.graph().nodes().iter();
@@ -36,64 +46,136 @@ fn check_all(study: &Study) {
     check(&study.program_keeping(&ids).unwrap()).unwrap();
 }
 
+/// Every function of the language, and what else a study may say, is drawn often enough to mean
+/// something: a function that `random` has no row for fails here.
+#[test]
+fn every_function_is_drawn_often() {
+    let whole = (0..WHOLE).map(|seed| program(seed, Kind::Whole));
+    let all: Vec<String> =
+        whole.chain((0..SMOOTH).map(|seed| program(seed, Kind::Smooth))).collect();
+    let called = |text: &str, name: &str| {
+        let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        text.match_indices(&format!("{name}(")).any(|(at, _)| !text[..at].ends_with(inside))
+    };
+    let calls = FUNCTIONS
+        .iter()
+        .map(|f| (f.name.to_owned(), all.iter().filter(|text| called(text, f.name)).count()));
+    let optimizers = ["sgd", "momentum", "adam", "adamw", "adafactor"];
+    let words = ["state ", "block ", "times:", "remat:on", "micro_batches:", "clip:", " ^ ", "-t"];
+    let optimizers = optimizers.map(|o| format!("optimizer:{o} "));
+    let said = words.map(str::to_owned).into_iter().chain(optimizers).map(|word| {
+        let count = all.iter().filter(|text| text.contains(&word)).count();
+        (word, count)
+    });
+    let rare: Vec<(String, usize)> = calls.chain(said).filter(|(_, n)| *n < 40).collect();
+    assert!(rare.is_empty(), "in so many of {} programs: {rare:?}", all.len());
+}
+
 #[test]
 fn whole_numbers_are_equal_exactly() {
     let mut collectives: BTreeMap<&str, usize> = BTreeMap::new();
-    for seed in 0..CASES {
-        let text = model(seed, Kind::Whole, 6) + "train optimizer:sgd rate:1 steps:1 dtype:f64\n";
-        let study = laid_out(seed, &text);
+    let mut rounded = 0;
+    for seed in 0..WHOLE {
+        let study = laid_out(seed, &program(seed, Kind::Whole));
         assert!(!study.has_errors(), "seed {seed}: {:#?}\n{}", study.diagnostics(), study.text());
         check_all(&study);
         for collective in study.collectives() {
             *collectives.entry(collective.kind.name()).or_default() += 1;
         }
-        let (on_mesh, alone) = (run(&study, 1), run(&study.alone(), 1));
-        for name in names(&study) {
-            let get = |s: &Session<Alone>| {
-                s.value(&name).unwrap_or_else(|| {
-                    panic!(
-                        "seed {seed}: {name} in\n{}\n{}",
-                        s.study().text(),
-                        s.study().listing().unwrap()
-                    )
-                })
-            };
-            let (a, b) = (get(&on_mesh), get(&alone));
-            assert_eq!(a, b, "seed {seed}: {name} in\n{}", study.text());
+        let on_mesh = run(&study, 1);
+        let pairs = pairs(&study, &on_mesh, 1);
+        if pairs.iter().all(|p| is_exact(&p.1)) {
+            for (name, a, b) in pairs {
+                assert_eq!(a, b, "seed {seed}: {name} in\n{}", study.text());
+            }
+        } else {
+            rounded += 1;
         }
         assert_eq!(on_mesh.counted(), on_mesh.predicted(), "seed {seed}\n{}", study.text());
     }
+    assert!(rounded < WHOLE / 20, "{rounded} programs outgrew the digits of a number");
     let all: usize = collectives.values().sum();
-    assert!(all > CASES as usize * 3, "too few collectives to mean much: {collectives:?}");
+    assert!(all > WHOLE as usize * 3, "too few collectives to mean much: {collectives:?}");
     // Every kind of collective must have been at work often enough to mean something.
-    let often = |kind: &str| collectives.get(kind).is_some_and(|&n| n > CASES as usize / 30);
-    for kind in ["allreduce", "allgather", "allsplit", "alltoall", "receive"] {
+    let often = |kind: &str| collectives.get(kind).is_some_and(|&n| n > WHOLE as usize / 80);
+    for kind in ["allreduce", "allgather", "allsplit", "alltoall", "receive", "reducescatter"] {
         assert!(often(kind), "{kind}: {collectives:?}");
     }
 }
 
+/// All that has a name and is there, with its numbers on the mesh and alone: in the same
+/// micro-batches, and what is trained also without.
+fn pairs(study: &Study, on_mesh: &Session<Alone>, steps: usize) -> Vec<Pair> {
+    let mut out = Vec::new();
+    let whole = run(&study.alone(), steps);
+    let is_cut = study.graph().micro.is_some();
+    let cut = is_cut.then(|| run(&Study::new(&without_mesh(study.text())), steps));
+    for name in names(study) {
+        let find = |s: &Session<Alone>| s.value(&name).map(|w| w.values);
+        let mut add = |other: &Session<Alone>| {
+            let (a, b) = (find(on_mesh), find(other));
+            assert_eq!(a.is_some(), b.is_some(), "{name} in\n{}", study.text());
+            out.extend(a.zip(b).map(|(a, b)| (name.clone(), a, b)));
+        };
+        add(cut.as_ref().unwrap_or(&whole));
+        if is_cut && study.graph().find(&name).is_some_and(|id| lasts(study, id)) {
+            add(&whole);
+        }
+    }
+    out
+}
+
+/// Whether numbers have digits to spare, so that none of them was rounded.
+fn is_exact(numbers: &[f64]) -> bool {
+    // The places of the first and the last binary digit.
+    let first = |x: f64| x.abs().log2().floor();
+    let last = |x: f64| first(x) - 52.0 + f64::from((x.to_bits() | 1 << 52).trailing_zeros());
+    let some = || numbers.iter().copied().filter(|&x| x != 0.0);
+    let (high, low) = (some().map(first).fold(0.0, f64::max), some().map(last).fold(0.0, f64::min));
+    high - low < 40.0
+}
+
+/// A name, and its numbers on the mesh and alone.
+type Pair = (String, Vec<f64>, Vec<f64>);
+
+fn lasts(study: &Study, id: NodeId) -> bool {
+    matches!(study.graph().node(id).role, Role::Parameter | Role::Loss)
+}
+
+fn without_mesh(text: &str) -> String {
+    let is_model = |line: &&str| !line.starts_with("mesh") && !line.starts_with("layout");
+    text.lines().filter(is_model).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn smooth_programs_are_equal_within_rounding() {
-    for seed in 0..CASES / 2 {
-        let text =
-            model(seed, Kind::Smooth, 6) + "train optimizer:adam rate:0.01 steps:3 dtype:f64\n";
-        let study = laid_out(seed, &text);
+    let mut grown = 0;
+    for seed in 0..SMOOTH {
+        let study = laid_out(seed, &program(seed, Kind::Smooth));
         check_all(&study);
-        let (on_mesh, alone) = (run(&study, 3), run(&study.alone(), 3));
-        for name in names(&study) {
-            let (a, b) = (on_mesh.value(&name).unwrap().values, alone.value(&name).unwrap().values);
+        let on_mesh = run(&study, 3);
+        let pairs = pairs(&study, &on_mesh, 3);
+        // What training blew up is rounded away.
+        if pairs.iter().flat_map(|p| &p.2).any(|x| !x.is_finite() || x.abs() > 1e12) {
+            grown += 1;
+            continue;
+        }
+        for (name, a, b) in pairs {
             let scale = b.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
             let off = difference(&a, &b) / scale;
             assert!(off < 1e-7, "seed {seed}: {name} is off by {off} in\n{}", study.text());
         }
         assert_eq!(on_mesh.counted(), on_mesh.predicted(), "seed {seed}\n{}", study.text());
     }
+    assert!(grown < SMOOTH / 20, "{grown} programs grew beyond all bounds");
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits_and_the_tallied_peak() {
-    for seed in 0..40 {
-        let text = model(seed, Kind::Smooth, 6) + "train optimizer:momentum rate:0.01 steps:2\n";
+    for seed in 0..120 {
+        // 32-bit floats have kernels of their own.
+        let text = program(seed, Kind::Smooth);
+        let text = if seed % 2 == 0 { text } else { text.replace(" dtype:f64", "") };
         let study = laid_out(seed, &text);
         let mut alone = Session::new(&study, None, Alone).unwrap();
         alone.step();
@@ -115,6 +197,16 @@ fn any_number_of_threads_gives_the_same_bits_and_the_tallied_peak() {
         let tally = Tally::of(study.program().unwrap());
         assert_eq!(alone.peak_bytes(), tally.totals.peak_bytes_per_processor, "seed {seed}");
     }
+}
+
+/// A table whose slices are all the same numbers in memory is still another part of it on each
+/// processor.
+#[test]
+fn equal_slices_of_a_table_are_picked_from_by_their_place() {
+    let text = "mesh m:3\nlayout g:m\ndims g:3 d:4\ninput one[] init:values(5), at[d] init:values(0 1 2 3)\n\
+                table = broadcast(one -> g)\npicked = gather(table, at, dim:g)";
+    let study = crate::common::study(text);
+    assert_eq!(run(&study, 1).value("picked").unwrap().values, [5.0, 5.0, 5.0, 0.0]);
 }
 
 /// Blocks that are computed again give the same bits in less memory, with the same random masks.

@@ -135,7 +135,7 @@ fn of_norms_and_moves() {
 #[test]
 fn of_random_programs() {
     for seed in 1000..1030 {
-        let text = model(seed, Kind::Smooth, 5);
+        let text = model(seed, Kind::Differentiable, 5);
         // One parameter of the random model is checked, under the name p.
         let line = text.lines().find(|l| l.starts_with("param p2")).unwrap();
         let dims = line.split(['[', ']']).nth(1).unwrap();

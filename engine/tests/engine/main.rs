@@ -18,6 +18,7 @@ mod text;
 mod bleu;
 mod equality;
 mod experts;
+mod fewer;
 mod golden;
 mod gradients;
 mod laws;

@@ -1,10 +1,11 @@
 //! Micro-batches: losses, gradients and what is held equal those of the whole batch.
 
-use crate::common::{session, study};
+use crate::common::{losses, session, study};
 use meshwork_engine::diag::Code;
 use meshwork_engine::exec::pool::Alone;
 use meshwork_engine::session::{Session, difference, max_difference};
 use meshwork_engine::spmd::check::check;
+use meshwork_engine::study::Study;
 
 const MODELS: [(&str, &str); 5] = [
     ("mlp batch:8 in:4 hidden:8 depth:2 out:2", "batch:a hidden:b"),
@@ -165,4 +166,54 @@ fn dimensions_are_those_of_the_whole_batch() {
     );
     let dims: Vec<String> = study.dims().iter().map(|d| format!("{}:{}", d.name, d.size)).collect();
     assert_eq!(dims[..2], ["batch:8", "io:4"]);
+}
+
+/// Rows that are all alike are still rows: each micro-batch has its share of them.
+#[test]
+fn rows_made_by_a_broadcast() {
+    let text = "dims b:8 d:3\nparam w[d] init:values(1 2 3)\n\
+                loss = sum(broadcast(w -> b d)) + sum(square(w))\n\
+                train rate:0.01 steps:2 dtype:f64";
+    let cut = format!("{text} micro_batches:3 batch:b");
+    let (mut whole, mut cut) = (session(text), session(&cut));
+    assert!(difference(&losses(&mut whole, 3), &losses(&mut cut, 3)) < 1e-12);
+}
+
+/// What is there for all micro-batches has no rows.
+#[test]
+fn a_parameter_has_no_rows() {
+    for kept in ["param w[b d]", "param v[d]\nstate w[b d]"] {
+        let study = Study::new(&format!(
+            "dims b:8 d:3\ninput x[b d]\n{kept}\nloss = sum(x * w)\n\
+             train rate:0.01 micro_batches:2 batch:b"
+        ));
+        let problem = study.diagnostics().iter().find(|d| d.is_error()).unwrap();
+        assert_eq!(problem.code, Code::MicroBatches);
+        assert!(problem.message.starts_with("`w` is there for all micro-batches"), "{problem:?}");
+    }
+}
+
+/// The gradient of a sum of rows that is squared afterwards is known only at the end, for each
+/// number of the sum.
+#[test]
+fn sums_of_rows_that_are_squared_are_refused() {
+    let study = Study::new(
+        "dims b:8 d:3\ninput x[b d]\nparam w[d]\ns = sum(x * w -> d)\nloss = sum(square(s))\n\
+         train rate:0.01 micro_batches:2 batch:b",
+    );
+    let problem = study.diagnostics().iter().find(|d| d.is_error()).unwrap();
+    assert!(problem.message.contains("is made of `s`"), "{problem:?}");
+}
+
+/// A sum of rows that is both part of the loss and spread over rows again is one of each
+/// micro-batch, which is said.
+#[test]
+fn sums_that_become_rows_again_are_told() {
+    let study = Study::new(
+        "dims b:8 d:3\ninput x[b d]\nparam w[d]\ns = sum(x * w -> d)\n\
+         loss = sum(s) + sum(x * s)\ntrain rate:0.01 micro_batches:2 batch:b",
+    );
+    assert!(!study.has_errors(), "{:#?}", study.diagnostics());
+    let told = study.diagnostics().iter().find(|d| d.code == Code::MicroBatches).unwrap();
+    assert!(told.message.starts_with("`s` is made from the rows of one micro-batch"), "{told:?}");
 }

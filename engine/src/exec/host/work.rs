@@ -82,9 +82,8 @@ impl<T: Number, P: Pool> Host<T, P> {
     }
 
     pub(super) fn local(&mut self, step: &Step, output: ValueId, kernel: &Kernel) {
-        let placed = [output];
-        let placed = if kernel.reads_position() { &placed[..] } else { &[] };
-        let (owner, first) = self.distinct(output, &step.inputs, placed);
+        let placed = kernel.placed_by(step, output);
+        let (owner, first) = self.distinct(output, &step.inputs, placed.as_slice());
         let length = self.program.slice_elements(output) as usize;
         let mut results: Vec<Buffer<T>> =
             first.iter().map(|_| self.common.buffers.take(length)).collect();
@@ -138,8 +137,11 @@ impl<T: Number, P: Pool> Host<T, P> {
     pub(super) fn sweep(&mut self, sweep: &Sweep, kernels: &[Kernel]) {
         let program = Arc::clone(&self.program);
         let members = || sweep.members.iter();
-        let placed = members().filter(|m| kernels[m.step].reads_position());
-        let placed: Vec<ValueId> = placed.map(|m| m.value).collect();
+        let placed = members().filter_map(|m| {
+            let step = &self.program.steps[m.step];
+            kernels[m.step].placed_by(step, m.value)
+        });
+        let placed: Vec<ValueId> = placed.collect();
         let Some(made) = sweep.members.first() else { return };
         let (owner, first) = self.distinct(made.value, &sweep.reads, &placed);
         let stored: Vec<&Member> = members().filter(|m| m.is_stored).collect();

@@ -157,6 +157,7 @@ impl Builder<'_> {
             }
             return;
         }
+        self.report_kept_rows(&cut);
         let graph = &self.built.graph;
         let of_loss = graph.loss.map(|loss| micro::combined(graph, loss));
         let mut others: BTreeSet<NodeId> =
@@ -181,6 +182,23 @@ impl Builder<'_> {
             graph.rename_node(total, &Name::from("loss"), Role::Loss);
             graph.loss = Some(total);
             graph.forget(loss);
+        }
+    }
+
+    /// Says which parameters and states have rows: they are there once, for all micro-batches.
+    fn report_kept_rows(&mut self, cut: &Cutting) {
+        let kept = self.built.graph.nodes().iter().filter(|node| {
+            let is_kept = matches!(node.role, Role::Parameter | Role::Slot);
+            is_kept && matches!(node.op, Op::Source(_)) && node.shape.has(&cut.dim)
+        });
+        for node in kept {
+            let message = format!(
+                "`{}` is there for all micro-batches, so it cannot have the dimension `{}` that they cut",
+                node.name, cut.dim
+            );
+            let mend = "Give it a dimension of its own, or cut the batch along another one.";
+            let d = Diagnostic::error(Code::MicroBatches, node.span, message);
+            self.diagnostics.push(d.hint(Hint::new(mend)));
         }
     }
 
@@ -209,11 +227,17 @@ impl Builder<'_> {
         let graph = &self.built.graph;
         let name = |id: &NodeId| format!("`{}`", graph.node(*id).name);
         let parts: Vec<String> = parts.iter().map(name).collect();
-        let message = format!(
-            "The loss combines {}, each a sum or mean over the batch, so that the gradient of one \
-             depends on the other: no micro-batch can know it",
-            parts.join(" and ")
-        );
+        let message = match &parts[..] {
+            [one] => format!(
+                "The loss is made of {one}, sums or means over the batch, so that its gradient \
+                 depends on them: no micro-batch can know it"
+            ),
+            _ => format!(
+                "The loss combines {}, each a sum or mean over the batch, so that the gradient of \
+                 one depends on the other: no micro-batch can know it",
+                parts.join(" and ")
+            ),
+        };
         let mend = "Add them up, each with a factor that does not depend on the batch.";
         let d = Diagnostic::error(Code::MicroBatches, span, message).hint(Hint::new(mend));
         self.diagnostics.push(d);

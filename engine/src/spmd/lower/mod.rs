@@ -6,10 +6,12 @@
 //! in which body a node's step stands.
 //!
 //! `reach` brings a tensor to where it is asked for, `window` receives what lies in other slices,
-//! and `last` lowers the last micro-batch where it is unlike the others. Where there are two copies
-//! of the model, the second is made of the first by `copy`.
+//! `ranked` finds the greatest along a split dimension, and `last` lowers the last micro-batch where
+//! it is unlike the others. Where there are two copies of the model, the second is made of the first
+//! by `copy`.
 
 mod last;
+mod ranked;
 mod reach;
 mod window;
 
@@ -187,10 +189,7 @@ impl Lowering<'_> {
                 self.plain(id, Work::Gather(axis))?;
             }
             Op::Scatter(dim) => self.plain(id, Work::Scatter(node.shape.axis(dim)?))?,
-            Op::TopK { from, .. } => {
-                let axis = self.graph.shape(node.inputs[0]).axis(from)?;
-                self.plain(id, Work::TopK(axis))?;
-            }
+            Op::TopK { .. } => self.top_k(id)?,
             Op::Cumsum(dim, running) => {
                 self.plain(id, Work::Cumsum(node.shape.axis(dim)?, *running))?;
             }
@@ -308,11 +307,6 @@ impl Lowering<'_> {
         asker: Asker,
     ) -> ValueId {
         let node = self.graph.node(id);
-        let varies = match (self.bodies.varies(id), &self.main) {
-            (false, _) => Varies::No,
-            (true, None) => Varies::Each,
-            (true, Some(_)) => Varies::Last,
-        };
         let value = self.program.values.push(Value {
             node: self.main_node(id),
             name: Name::clone(&node.name),
@@ -320,10 +314,27 @@ impl Lowering<'_> {
             layout,
             pending,
             stage: asker.stage,
-            varies,
+            varies: self.varies(id),
         });
         self.made.push(asker.body);
         self.known[id].push(value);
+        value
+    }
+
+    /// For which micro-batches what a node makes is another.
+    fn varies(&self, id: NodeId) -> Varies {
+        match (self.bodies.varies(id), &self.main) {
+            (false, _) => Varies::No,
+            (true, None) => Varies::Each,
+            (true, Some(_)) => Varies::Last,
+        }
+    }
+
+    /// A value on the way to that of a node; it is no form of the tensor it is named after, so
+    /// nobody else asks for it.
+    fn beside(&mut self, id: NodeId, value: Value) -> ValueId {
+        let value = self.program.values.push(Value { varies: self.varies(id), ..value });
+        self.made.push(self.bodies.of_node(id));
         value
     }
 

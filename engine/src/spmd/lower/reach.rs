@@ -17,13 +17,19 @@ impl Lowering<'_> {
     pub(super) fn operand(&mut self, user: NodeId, operand: usize) -> Option<ValueId> {
         let input = self.graph.node(user).inputs[operand];
         let stage = self.stage(user);
+        let mut wanted = self.plan.kinds.get(user).operands[operand].as_ref()?;
+        let partial;
         if let Some(value) = self.of_node[input]
             && !self.program.values[value].layout.is_settled()
             && self.program.values[value].stage == stage
         {
-            return Some(value);
+            let layout = &self.program.values[value].layout;
+            if layout.splits() == wanted.splits() {
+                return Some(value);
+            }
+            partial = layout.under(wanted, self.graph.shape(input), self.mesh)?;
+            wanted = &partial;
         }
-        let wanted = self.plan.kinds.get(user).operands[operand].as_ref()?;
         let asker = self.asker(user);
         let here = Asker { body: self.bodies.of_relayout(input, asker.body), ..asker };
         if let Some(same) = self.known_as(input, wanted, here) {

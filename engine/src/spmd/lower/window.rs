@@ -68,11 +68,8 @@ impl Lowering<'_> {
         dims[axis.index()] =
             Dimension::new(Name::clone(&dims[axis.index()].name), field.length * parts);
         let shape = Shape::new(dims).ok()?;
-        // It is no form of the tensor, so nobody else asks for it.
         let Value { node, stage, varies, .. } = self.program.values[from];
-        let to = Value { node, name, shape, layout, pending, stage, varies };
-        let to = self.program.values.push(to);
-        self.made.push(self.bodies.of_node(id));
+        let to = self.beside(id, Value { node, name, shape, layout, pending, stage, varies });
         let collective = Collective { kind: CollectiveKind::Receive(axis, field), axes };
         let work = Work::Collective(collective);
         self.step(id, work, smallvec![from], Some(to));
