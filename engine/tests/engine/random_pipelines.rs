@@ -28,7 +28,7 @@ fn model(random: &mut Random, layers: usize) -> String {
         let other = if width == "u" { "v" } else { "u" };
         let mut then = width;
         // the last layer has the width of the target
-        let kind = if i + 1 == layers && width == "v" { 0 } else { random.below(5) };
+        let kind = if i + 1 == layers && width == "v" { 0 } else { random.below(6) };
         let layer = match kind {
             0 => {
                 let f = *random.pick(&["tanh", "relu", "gelu"]);
@@ -46,6 +46,12 @@ fn model(random: &mut Random, layers: usize) -> String {
                 format!("layer_norm({last}, dim:{width} epsilon:0.1) * s{i}")
             }
             3 => format!("dropout({last}, rate:0.2) * 1.5"),
+            // sums that may stay pending on their way to a parameter
+            4 => {
+                _ = writeln!(text, "param p{i}[{width} m], q{i}[m {width}]");
+                let inside = format!("einsum({last}, p{i} -> batch m)");
+                format!("einsum({inside}, q{i} -> batch {width})")
+            }
             _ => {
                 let as_wide: Vec<_> = before.iter().filter(|(_, w)| *w == width).collect();
                 match as_wide[..] {

@@ -32,7 +32,7 @@ use crate::spmd::lazy::{self, Plan};
 use crate::spmd::program::{BodyKind, Program, Step, Value, ValueIds, Varies, Work};
 use crate::spmd::tape::{Instr, Tape};
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph with the layouts of its tensors.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,38 @@ pub fn lower(
     last: Option<Model<'_>>,
     mesh: &Mesh,
     cells: Option<&Cells>,
+) -> Option<Program> {
+    let mut early = BTreeSet::new();
+    loop {
+        let program = lower_settling(model, last, mesh, cells, &early)?;
+        let unlike = if last.is_some() { unlike(&program) } else { BTreeSet::new() };
+        if unlike.is_empty() {
+            return Some(program);
+        }
+        let known = early.len();
+        early.extend(unlike);
+        if early.len() == known {
+            return None;
+        }
+    }
+}
+
+/// What the last micro-batch adds in another layout than the others, such as a settled value where
+/// theirs are partial sums. It has to settle before it is added.
+fn unlike(program: &Program) -> BTreeSet<NodeId> {
+    let sums = program.steps.iter().filter(|step| step.work == Work::Accumulate);
+    let ends = sums.filter_map(|step| Some((step.inputs[0], step.output()?)));
+    let values = ends.map(|(added, sum)| (&program.values[added], &program.values[sum]));
+    values.filter(|(added, sum)| added.layout != sum.layout).map(|(added, _)| added.node).collect()
+}
+
+/// The same; the nodes `early` settle at once, whatever that costs.
+fn lower_settling(
+    model: Model<'_>,
+    last: Option<Model<'_>>,
+    mesh: &Mesh,
+    cells: Option<&Cells>,
+    early: &BTreeSet<NodeId>,
 ) -> Option<Program> {
     let all = [Some(model), last].into_iter().flatten();
     if all.flat_map(|m| m.layouts.iter()).any(Option::is_none) {
@@ -74,7 +106,11 @@ pub fn lower(
         copy_of: BTreeMap::new(),
     };
     let bodies = Bodies::of(graph, cells);
-    let plan = lazy::plan(graph, layouts, mesh, &bodies, None);
+    let mut plan = lazy::plan(graph, layouts, mesh, &bodies, None);
+    if !early.is_empty() {
+        early.iter().for_each(|&id| plan.settles[id] = true);
+        plan = lazy::plan(graph, layouts, mesh, &bodies, Some(plan.settles));
+    }
     let settles = plan.settles.clone();
     let none = || graph.nodes().iter().map(|_| None).collect();
     let mut first = Lowering {
