@@ -160,10 +160,11 @@ const MAX_KNOWN: usize = 4000;
 
 /// The names nearest to `name` by edit distance, for "did you mean".
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let small = name.to_lowercase();
     known
         .into_iter()
         .take(MAX_KNOWN)
-        .map(|k| (edit_distance(name, k), k))
+        .map(|k| (edit_distance(&small, &k.to_lowercase()), k))
         .filter(|&(d, k)| d <= (k.chars().count().max(name.chars().count()) / 2).max(1))
         .min_by_key(|&(d, _)| d)
         .map(|(_, k)| k)

@@ -147,7 +147,15 @@ impl Study {
 
     /// The smallest changes that make it fit its hardware; none if it does.
     pub fn hints_to_fit(&self) -> Vec<Hint> {
-        let need = |text: &str| Some(Need::of(Self::tried(text).tally()?));
+        // a mend that brings another warning is none
+        let warnings = |study: &Self| {
+            study.diagnostics.iter().filter(|d| d.code == Code::MicroBatches).count()
+        };
+        let now = warnings(self);
+        let need = |text: &str| {
+            let tried = Self::tried(text);
+            Some(Need::of(tried.tally().filter(|_| warnings(&tried) <= now)?))
+        };
         self.misfit().map_or_else(Vec::new, |misfit| misfit.hints(&need))
     }
 

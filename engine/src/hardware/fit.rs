@@ -80,8 +80,11 @@ impl<'a> Misfit<'a> {
         mends.truncate(OFFERED);
         let hint = |mend: Mend| {
             let edit = difference(self.study.text, &mend.text)?;
-            let then =
-                format!("{}: then a processor holds {}.", mend.what(), shown(mend.need.peak));
+            let then = format!(
+                "{}: then a processor holds {}.",
+                mend.what(self.study.mesh),
+                shown(mend.need.peak)
+            );
             Some(Hint { text: then, edit: Some(edit) })
         };
         let hints: Vec<Hint> = mends.into_iter().filter_map(hint).collect();

@@ -25,8 +25,12 @@ use std::cell::Cell;
 const WIDEST: u64 = 1024;
 /// So many tensor dimensions are tried each against each other.
 const MOST_DIMS: usize = 8;
-/// Work spent on either search, in nodes of graphs taken through all stages.
-const BUDGET: usize = 300_000;
+/// Work spent on the whole search, in nodes of graphs taken through all stages.
+const BUDGET: usize = 120_000;
+/// So many studies are planned at most.
+const MOST_PLANS: usize = 600;
+/// So many times as many micro-batches are tried.
+const MORE: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
 /// A study that is planned, as far as its fit goes.
 #[derive(Debug, Clone, Copy)]
@@ -97,13 +101,20 @@ pub(super) struct Mend {
 }
 
 impl Mend {
-    /// All changes in words.
-    pub(super) fn what(&self) -> String {
+    /// All changes in words; `before` is the mesh as it was.
+    pub(super) fn what(&self, before: &Mesh) -> String {
         let mut over: IndexMap<&[String], Vec<&str>> = IndexMap::new();
         for (dim, mesh_dims) in &self.splits {
             over.entry(mesh_dims).or_default().push(dim);
         }
         let splits = over.into_iter().map(|(mesh_dims, dims)| {
+            // a new one with its size
+            let size = |name: &str| self.mesh.iter().find(|(other, _)| other == name).map(|m| m.1);
+            let named = |name: &String| match size(name).filter(|_| before.axis(name).is_none()) {
+                Some(size) => format!("{name}:{size}"),
+                None => name.clone(),
+            };
+            let mesh_dims: Vec<String> = mesh_dims.iter().map(named).collect();
             let mesh_dims: Vec<&str> = mesh_dims.iter().map(String::as_str).collect();
             format!("split {} over {}", listed(&dims), listed(&mesh_dims))
         });
@@ -147,12 +158,15 @@ impl<'a> Search<'a> {
 
     /// What makes it fit.
     pub(super) fn mends(&self, dims: &[Dim]) -> Vec<Mend> {
-        let budget = (BUDGET / self.study.graph.nodes().len().max(1)).clamp(6, 1000);
-        self.left.set(budget);
+        let budget = (BUDGET / self.study.graph.nodes().len().max(1)).clamp(2, MOST_PLANS);
+        self.left.set(budget / 2);
         let mut mends = Vec::new();
         let pipe = self.study.pipe;
         if !self.splits_only {
             mends.extend(pipe.into_iter().flat_map(|pipe| self.of_pipeline(pipe)));
+        }
+        if pipe.is_none() {
+            mends.extend(self.of_training());
         }
         mends.extend(self.splits(&dims[..dims.len().min(MOST_DIMS)]));
         if mends.is_empty() {
@@ -161,9 +175,7 @@ impl<'a> Search<'a> {
                 mends.extend(self.together(from, dims));
             };
             together(&self.unchanged());
-            if let Some(pipe) = pipe {
-                together(&self.lean(pipe));
-            }
+            together(&self.lean());
             mends.sort_by_key(Mend::processors);
             mends.dedup_by(|a, b| a.text == b.text);
         }
@@ -209,7 +221,8 @@ impl<'a> Search<'a> {
     }
 
     fn with_micro_batches(&self, mend: &Mend, count: u32) -> Option<Mend> {
-        let text = edit::set_option(&mend.text, "pipeline", "micro_batches", &count.to_string());
+        let statement = if self.study.pipe.is_some() { "pipeline" } else { "train" };
+        let text = edit::set_option(&mend.text, statement, "micro_batches", &count.to_string());
         self.then(mend, format!("take {count} micro-batches"), text)
     }
 
@@ -224,10 +237,10 @@ impl<'a> Search<'a> {
         if !pipe.remat_of_last() {
             mends.extend(self.with_remat(&now).filter(fits));
         }
-        let mut many = [2, 4, 8].map(|factor| micro_batches * factor).into_iter();
+        let mut many = MORE.map(|factor| micro_batches.saturating_mul(factor)).into_iter();
         mends.extend(many.find_map(|m| self.with_micro_batches(&now, m).filter(fits)));
         let over = &mesh.dim(cells.axis()).name;
-        let mut wider = [2, 4, 8].map(|factor| u64::from(ranks) * factor).into_iter();
+        let mut wider = MORE.map(|factor| u64::from(ranks) * u64::from(factor)).into_iter();
         mends.extend(wider.find_map(|size| {
             let text = with_cells(text, &dims(mesh), over, size);
             self.then(&now, format!("take {size} cells"), text).filter(fits)
@@ -235,10 +248,20 @@ impl<'a> Search<'a> {
         mends
     }
 
-    /// The pipeline that holds the least at a time, of as many cells.
-    fn lean(&self, pipe: &Pipe) -> Mend {
+    /// The batch in parts, whose activations are held one after the other.
+    fn of_training(&self) -> Option<Mend> {
+        let (now, count) = (self.unchanged(), self.micro_batches());
+        let mut many = MORE.map(|factor| count.saturating_mul(factor)).into_iter();
+        many.find_map(|m| self.with_micro_batches(&now, m).filter(|mend| self.fits(mend)))
+    }
+
+    fn micro_batches(&self) -> u32 {
+        u32::try_from(self.study.program.micro_batches()).unwrap_or(u32::MAX)
+    }
+
+    /// What holds the least at a time without more processors.
+    fn lean(&self) -> Mend {
         let mut best = self.unchanged();
-        let Some(cells) = &self.study.program.cells else { return best };
         let mut keep = |then: Option<Mend>| {
             if let Some(then) = then.filter(|then| then.is_below(best.need)) {
                 best = then;
@@ -246,10 +269,10 @@ impl<'a> Search<'a> {
             best.clone()
         };
         let now = self.unchanged();
-        let remat = if pipe.remat_of_last() { now } else { keep(self.with_remat(&now)) };
-        let count = cells.order().extent().micro_batches;
-        for factor in [2, 4, 8] {
-            keep(self.with_micro_batches(&remat, count * factor));
+        let can_remat = self.study.pipe.is_some_and(|pipe| !pipe.remat_of_last());
+        let remat = if can_remat { keep(self.with_remat(&now)) } else { now };
+        for factor in MORE {
+            keep(self.with_micro_batches(&remat, self.micro_batches().saturating_mul(factor)));
         }
         best
     }
@@ -275,7 +298,10 @@ impl<'a> Search<'a> {
         let all: Vec<&str> = candidates.iter().map(|d| &*d.name).collect();
         let of_parameters = candidates.iter().filter(|d| d.of_parameters);
         let of_parameters: Vec<&str> = of_parameters.map(|d| &*d.name).collect();
-        let ways = if all == of_parameters { vec![all] } else { vec![all, of_parameters] };
+        // without the heaviest, which keeps those apart that stand beside it in every matrix
+        let beside = of_parameters.get(1..).unwrap_or_default().to_vec();
+        let mut ways = vec![all, of_parameters, beside];
+        ways.dedup();
         let each = |mesh_dim: &str, from: &Mend| {
             let mut mends: Vec<Mend> =
                 ways.iter().filter_map(|dims| self.split(dims, mesh_dim, from)).collect();
@@ -317,7 +343,8 @@ impl<'a> Search<'a> {
         of_parameters.retain(|dim| dim.of_parameters);
         let mut by_place = of_parameters.clone();
         by_place.sort_by_key(|dim| dim.place);
-        let mut orders = vec![by_weight(), of_parameters, by_place];
+        let beside = of_parameters.get(1..).unwrap_or_default().to_vec();
+        let mut orders = vec![by_weight(), of_parameters, by_place, beside];
         orders.dedup_by_key(|order| order.iter().map(|dim| dim.place).collect::<Vec<usize>>());
         let swept = orders.into_iter().map(|order| {
             order.into_iter().fold(from.clone(), |now, dim| {
@@ -352,7 +379,7 @@ impl<'a> Search<'a> {
 
 /// `a`, `b` and `c`.
 fn listed(names: &[&str]) -> String {
-    const MOST: usize = 5;
+    const MOST: usize = 12;
     let quoted = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         names.join(", ")

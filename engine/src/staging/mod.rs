@@ -61,7 +61,8 @@ impl Surroundings<'_> {
         let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
         let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
         let micro = cutting.as_ref().zip(built.graph.micro.as_ref());
-        diagnostics.extend(micro.and_then(|(cutting, micro)| cutting.fewer(micro)));
+        let is_legal = |n| pipe.as_ref().is_none_or(|pipe| pipe.takes(n));
+        diagnostics.extend(micro.and_then(|(cutting, micro)| cutting.fewer(micro, is_legal)));
         let mut laid = Laid { built, layouts, pipe, lowered: None };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return laid;
@@ -80,7 +81,10 @@ impl Surroundings<'_> {
                     (laid.built, laid.layouts) = around.build(Some(&cutting), &mut Vec::new());
                 }
                 Err(problem) => {
-                    diagnostics.push(problem);
+                    // few rows may make fewer micro-batches than the schedule takes
+                    let is_small = !pipe.takes(micro.count());
+                    let nearest = is_small.then(|| cutting.nearest(&micro, |n| pipe.takes(n)));
+                    diagnostics.push(nearest.into_iter().fold(problem, Diagnostic::hint));
                     return laid;
                 }
             }

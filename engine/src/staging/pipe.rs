@@ -55,6 +55,12 @@ impl Pipe {
         self.axis
     }
 
+    /// Whether its schedule takes so many micro-batches.
+    pub fn takes(&self, micro_batches: u64) -> bool {
+        let count = u32::try_from(micro_batches).unwrap_or(u32::MAX);
+        self.schedule.limits(Extent { micro_batches: count, ..self.extent }).is_empty()
+    }
+
     /// Its schedule.
     pub const fn schedule(&self) -> Schedule {
         self.schedule

@@ -52,7 +52,7 @@ impl Pipe {
         let takes = format!("a number from 0 to {MOST_HOP}");
         let hop = read.number("hop", &takes, |n| (0.0..=MOST_HOP).contains(&n)).unwrap_or(0.0);
         let batch = read.word("batch").map(str::to_owned);
-        let whole = |n: f64| (n.fract() == 0.0 && n >= 1.0).then_some(n as u64);
+        let whole = |n: f64| (n.fract() == 0.0 && (1.0..=1e9).contains(&n)).then_some(n as u64);
         let balance =
             numbers(&mut read, "balance", "the number of layers of each stage: (4 4)", whole);
         let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);

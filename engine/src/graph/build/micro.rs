@@ -62,24 +62,53 @@ impl Cutting {
         (count > 1).then(|| Self::new(read.word("batch"), count, span))
     }
 
-    /// Says that the batch has no rows for as many micro-batches as are asked for.
-    pub fn fewer(&self, micro: &MicroBatches) -> Option<Diagnostic> {
+    /// Says that the batch has no rows for as many micro-batches as are asked for, and which numbers
+    /// near to that it has rows for, of those that are legal.
+    pub fn fewer(
+        &self,
+        micro: &MicroBatches,
+        is_legal: impl Fn(u64) -> bool,
+    ) -> Option<Diagnostic> {
         let (whole, size, count) = (micro.whole, micro.size, micro.count());
         if count == self.count {
             return None;
         }
         let message = format!(
-            "The {whole} rows of `{}` make {count} micro-batches of {size}, not {}",
-            self.dim, self.count
+            "The {} of `{}` make {} of {size}, not {}",
+            counted(whole, "row"),
+            self.dim,
+            counted(count, "micro-batch"),
+            self.count
         );
-        let fits = |n: &u64| whole.is_multiple_of(*n);
-        let below = (1..=self.count.min(whole)).rev().find(fits);
-        let above = (self.count..=whole).find(fits);
-        let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
-        let mend = format!("Take {}.", both.join(" or "));
         let d = Diagnostic::warning(Code::MicroBatches, self.span, message);
-        Some(d.hint(Hint::new(mend)))
+        Some(d.hint(self.nearest(micro, is_legal)))
     }
+
+    /// The numbers of micro-batches nearest to what is asked for that the batch has rows for.
+    pub fn nearest(&self, micro: &MicroBatches, is_legal: impl Fn(u64) -> bool) -> Hint {
+        let fits = |&n: &u64| {
+            let parts = MicroBatches::new(Name::clone(&micro.dim), micro.whole, n);
+            parts.count() == n && is_legal(n)
+        };
+        let below = (1..=self.count.min(micro.whole)).rev().find(fits);
+        let above = (self.count..=micro.whole).find(fits);
+        let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
+        Hint::new(if both.is_empty() {
+            format!("Give `{}` more rows.", micro.dim)
+        } else {
+            format!("Take {}.", both.join(" or "))
+        })
+    }
+}
+
+/// `1 row`, `2 rows`, `2 micro-batches`.
+fn counted(n: u64, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{n} {noun}{ending}")
 }
 
 impl Builder<'_> {
