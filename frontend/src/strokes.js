@@ -9,13 +9,13 @@ const FONT = 4;
 const ALIGN = 5;
 const ALPHA = 6;
 const FILL_RECTANGLE = 7;
-const STROKE_RECTANGLE = 8;
+const OUTLINE_RECTANGLE = 8;
 const PATH = 9;
 const SEGMENTS = 10;
 const ROUNDED = 11;
 const CLOSE = 12;
 const FILL_PATH = 13;
-const STROKE_PATH = 14;
+const OUTLINE_PATH = 14;
 const TEXT = 15;
 const JOIN = 16;
 
@@ -52,7 +52,7 @@ export function play(context, list, text) {
         context.fillRect(list[at], list[at + 1], list[at + 2], list[at + 3]);
         at += 4;
         break;
-      case STROKE_RECTANGLE:
+      case OUTLINE_RECTANGLE:
         context.strokeRect(list[at], list[at + 1], list[at + 2], list[at + 3]);
         at += 4;
         break;
@@ -85,7 +85,7 @@ export function play(context, list, text) {
       case FILL_PATH:
         context.fill();
         break;
-      case STROKE_PATH:
+      case OUTLINE_PATH:
         context.stroke();
         break;
       case TEXT:

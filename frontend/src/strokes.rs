@@ -34,7 +34,7 @@ enum Stroke {
     /// x, y, width, height.
     FillRectangle = 7,
     /// x, y, width, height.
-    StrokeRectangle = 8,
+    OutlineRectangle = 8,
     /// How many points; x and y of each.
     Path = 9,
     /// How many lines; x and y of both ends of each.
@@ -46,7 +46,7 @@ enum Stroke {
     /// None.
     FillPath = 13,
     /// None.
-    StrokePath = 14,
+    OutlinePath = 14,
     /// x and y; a word.
     Text = 15,
     /// How lines turn: a word.
@@ -150,13 +150,13 @@ impl Strokes {
 
     /// Outlines a rectangle.
     pub fn stroke_rectangle(&mut self, (x, y): Point, (width, height): Point) {
-        self.stroke(Stroke::StrokeRectangle, &[x, y, width, height]);
+        self.stroke(Stroke::OutlineRectangle, &[x, y, width, height]);
     }
 
     /// Begins a path through points; a closed one ends where it began.
     pub fn path(&mut self, points: &[Point], is_closed: bool) {
         self.stroke(Stroke::Path, &[points.len() as f64]);
-        self.list.extend(points.iter().flat_map(|&(x, y)| [x, y]));
+        self.list.extend(points.iter().flat_map(|&point| <[f64; 2]>::from(point)));
         if is_closed {
             self.stroke(Stroke::Close, &[]);
         }
@@ -174,7 +174,7 @@ impl Strokes {
 
     /// Draws the path's outline.
     pub fn stroke_path(&mut self) {
-        self.stroke(Stroke::StrokePath, &[]);
+        self.stroke(Stroke::OutlinePath, &[]);
     }
 
     /// Draws a curve through points: it has sharp turns, which a mitre would lengthen.
@@ -188,15 +188,15 @@ impl Strokes {
     /// Draws lines that let through what is below them.
     pub fn faint_segments(&mut self, segments: &[[Point; 2]], alpha: f64) {
         self.stroke(Stroke::Segments, &[segments.len() as f64]);
-        self.list.extend(segments.iter().flatten().flat_map(|&(x, y)| [x, y]));
+        self.list.extend(segments.iter().flatten().flat_map(|&point| <[f64; 2]>::from(point)));
         self.stroke(Stroke::Alpha, &[alpha]);
         self.stroke_path();
         self.stroke(Stroke::Alpha, &[1.0]);
     }
 
     /// Writes a text.
-    pub fn text(&mut self, text: &str, (x, y): Point) {
-        self.stroke(Stroke::Text, &[x, y]);
+    pub fn text(&mut self, text: &str, at: Point) {
+        self.stroke(Stroke::Text, &<[f64; 2]>::from(at));
         self.words.push(text.replace('\n', " "));
     }
 }

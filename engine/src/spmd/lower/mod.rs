@@ -108,7 +108,9 @@ fn lower_settling(
     let bodies = Bodies::of(graph, cells);
     let mut plan = lazy::plan(graph, layouts, mesh, &bodies, None);
     if !early.is_empty() {
-        early.iter().for_each(|&id| plan.settles[id] = true);
+        for &id in early {
+            plan.settles[id] = true;
+        }
         plan = lazy::plan(graph, layouts, mesh, &bodies, Some(plan.settles));
     }
     let settles = plan.settles.clone();
