@@ -3,7 +3,8 @@
 //! ```text
 //! alone      re-materialization · more micro-batches · more cells · a split of the heaviest
 //!            dimensions over a mesh dimension that is there, else over a new one
-//! together   where none of these is enough: one after the other, keeping what helps
+//! together   where none of these is enough: splits over all that is there and then over new ones,
+//!            of the study as it is or of what holds the least with no more processors
 //! ```
 //!
 //! A mend is a text that was taken through all stages and fits; nothing is estimated.
@@ -165,7 +166,7 @@ impl<'a> Search<'a> {
         if !self.splits_only {
             mends.extend(pipe.into_iter().flat_map(|pipe| self.of_pipeline(pipe)));
         }
-        if pipe.is_none() {
+        if pipe.is_none() && self.trains() {
             mends.extend(self.of_training());
         }
         mends.extend(self.splits(&dims[..dims.len().min(MOST_DIMS)]));
@@ -255,6 +256,10 @@ impl<'a> Search<'a> {
         many.find_map(|m| self.with_micro_batches(&now, m).filter(|mend| self.fits(mend)))
     }
 
+    fn trains(&self) -> bool {
+        !self.study.graph.gradients.is_empty()
+    }
+
     fn micro_batches(&self) -> u32 {
         u32::try_from(self.study.program.micro_batches()).unwrap_or(u32::MAX)
     }
@@ -271,7 +276,7 @@ impl<'a> Search<'a> {
         let now = self.unchanged();
         let can_remat = self.study.pipe.is_some_and(|pipe| !pipe.remat_of_last());
         let remat = if can_remat { keep(self.with_remat(&now)) } else { now };
-        for factor in MORE {
+        for factor in MORE.into_iter().filter(|_| self.trains()) {
             keep(self.with_micro_batches(&remat, self.micro_batches().saturating_mul(factor)));
         }
         best
