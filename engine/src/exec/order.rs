@@ -4,7 +4,6 @@
 
 use super::number::Number;
 use crate::graph::op::Running;
-use std::cmp::Ordering;
 
 /// A slice seen along one axis.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +74,8 @@ impl Lines {
         line / self.inner * self.size * self.inner + line % self.inner
     }
 
-    /// The `count` greatest of a line, by element and then by position, into `order`.
+    /// The `count` greatest of a line, by element and then by position, into `order`. What is no
+    /// number counts as the greatest.
     fn greatest<T: Number>(
         self,
         count: usize,
@@ -84,7 +84,10 @@ impl Lines {
     ) {
         let before = |a: &usize, b: &usize| {
             let (a, b) = (at(*a), at(*b));
-            b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(a.1.cmp(&b.1))
+            let is_none = |x: T| x.to_f64().is_nan();
+            let by_element =
+                b.0.partial_cmp(&a.0).unwrap_or_else(|| is_none(b.0).cmp(&is_none(a.0)));
+            by_element.then(a.1.cmp(&b.1))
         };
         order.clear();
         order.extend(0..self.size);
@@ -110,5 +113,22 @@ impl Lines {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    /// A diverged run goes on to say so: no order of numbers and what is none ends in a panic.
+    #[test]
+    fn what_is_no_number_is_the_greatest() {
+        let line: Vec<f64> =
+            (0..64).map(|i| if i % 3 == 1 { f64::NAN } else { f64::from(i) }).collect();
+        let mut ranks = [0.0; 24];
+        Lines::new(&[64], 0).top_k(&line, 0, &mut ranks);
+        let nones = (0..64).filter(|i| i % 3 == 1).map(f64::from);
+        let numbers = [63.0, 62.0, 60.0];
+        assert_eq!(ranks.to_vec(), nones.chain(numbers).collect::<Vec<f64>>());
     }
 }

@@ -13,7 +13,6 @@ use crate::cost::tally::Tally;
 use crate::graph::Graph;
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
-use crate::pipeline::order::Extent;
 use crate::spec::edit;
 use crate::spmd::cells::Cells;
 use crate::spmd::program::Program;
@@ -166,8 +165,8 @@ impl<'a> Search<'a> {
         if !self.splits_only {
             mends.extend(pipe.into_iter().flat_map(|pipe| self.of_pipeline(pipe)));
         }
-        if pipe.is_none() && self.trains() {
-            mends.extend(self.of_training());
+        if pipe.is_none() {
+            mends.extend(self.parts());
         }
         mends.extend(self.splits(&dims[..dims.len().min(MOST_DIMS)]));
         if mends.is_empty() {
@@ -231,17 +230,15 @@ impl<'a> Search<'a> {
     fn of_pipeline(&self, pipe: &Pipe) -> Vec<Mend> {
         let Planned { text, program, mesh, .. } = self.study;
         let Some(cells) = &program.cells else { return Vec::new() };
-        let Extent { ranks, micro_batches, .. } = cells.order().extent();
         let now = self.unchanged();
         let fits = |mend: &Mend| self.fits(mend);
         let mut mends = Vec::new();
         if !pipe.remat_of_last() {
             mends.extend(self.with_remat(&now).filter(fits));
         }
-        let mut many = MORE.map(|factor| micro_batches.saturating_mul(factor)).into_iter();
-        mends.extend(many.find_map(|m| self.with_micro_batches(&now, m).filter(fits)));
+        mends.extend(self.parts());
         let over = &mesh.dim(cells.axis()).name;
-        let mut wider = MORE.map(|factor| u64::from(ranks) * u64::from(factor)).into_iter();
+        let mut wider = MORE.map(|factor| mesh.size(cells.axis()) * u64::from(factor)).into_iter();
         mends.extend(wider.find_map(|size| {
             let text = with_cells(text, &dims(mesh), over, size);
             self.then(&now, format!("take {size} cells"), text).filter(fits)
@@ -249,19 +246,19 @@ impl<'a> Search<'a> {
         mends
     }
 
-    /// The batch in parts, whose activations are held one after the other.
-    fn of_training(&self) -> Option<Mend> {
-        let (now, count) = (self.unchanged(), self.micro_batches());
-        let mut many = MORE.map(|factor| count.saturating_mul(factor)).into_iter();
-        many.find_map(|m| self.with_micro_batches(&now, m).filter(|mend| self.fits(mend)))
+    /// The batch in more parts, whose activations are held one after the other.
+    fn parts(&self) -> Option<Mend> {
+        let now = self.unchanged();
+        self.more().find_map(|m| self.with_micro_batches(&now, m).filter(|mend| self.fits(mend)))
     }
 
-    fn trains(&self) -> bool {
-        !self.study.graph.gradients.is_empty()
-    }
-
-    fn micro_batches(&self) -> u32 {
-        u32::try_from(self.study.program.micro_batches()).unwrap_or(u32::MAX)
+    /// Numbers of micro-batches to try; none where nothing takes the batch in parts.
+    fn more(&self) -> impl Iterator<Item = u32> + use<> {
+        let count = u32::try_from(self.study.program.micro_batches()).unwrap_or(u32::MAX);
+        let takes_parts = self.study.pipe.is_some() || !self.study.graph.gradients.is_empty();
+        MORE.into_iter()
+            .filter(move |_| takes_parts)
+            .map(move |factor| count.saturating_mul(factor))
     }
 
     /// What holds the least at a time without more processors.
@@ -276,8 +273,8 @@ impl<'a> Search<'a> {
         let now = self.unchanged();
         let can_remat = self.study.pipe.is_some_and(|pipe| !pipe.remat_of_last());
         let remat = if can_remat { keep(self.with_remat(&now)) } else { now };
-        for factor in MORE.into_iter().filter(|_| self.trains()) {
-            keep(self.with_micro_batches(&remat, self.micro_batches().saturating_mul(factor)));
+        for count in self.more() {
+            keep(self.with_micro_batches(&remat, count));
         }
         best
     }
@@ -300,13 +297,7 @@ impl<'a> Search<'a> {
     /// Splits of tensor dimensions: over a mesh dimension that is there, else over a new one of the
     /// smallest size that makes it fit.
     fn splits(&self, candidates: &[Dim]) -> Vec<Mend> {
-        let all: Vec<&str> = candidates.iter().map(|d| &*d.name).collect();
-        let of_parameters = candidates.iter().filter(|d| d.of_parameters);
-        let of_parameters: Vec<&str> = of_parameters.map(|d| &*d.name).collect();
-        // without the heaviest, which keeps those apart that stand beside it in every matrix
-        let beside = of_parameters.get(1..).unwrap_or_default().to_vec();
-        let mut ways = vec![all, of_parameters, beside];
-        ways.dedup();
+        let ways = orders(candidates);
         let each = |mesh_dim: &str, from: &Mend| {
             let mut mends: Vec<Mend> =
                 ways.iter().filter_map(|dims| self.split(dims, mesh_dim, from)).collect();
@@ -328,11 +319,11 @@ impl<'a> Search<'a> {
 
     /// Splits one dimension after the other over a mesh dimension, the one that helps most first,
     /// until it fits.
-    fn split(&self, dims: &[&str], mesh_dim: &str, from: &Mend) -> Option<Mend> {
+    fn split(&self, dims: &[&Dim], mesh_dim: &str, from: &Mend) -> Option<Mend> {
         let mut now = from.clone();
         while !self.fits(&now) {
-            let others = dims.iter().filter(|dim| !now.splits.contains_key(**dim));
-            let tried = others.filter_map(|dim| self.with_split(&now, dim, mesh_dim));
+            let others = dims.iter().filter(|dim| !now.splits.contains_key(&dim.name));
+            let tried = others.filter_map(|dim| self.with_split(&now, &dim.name, mesh_dim));
             let best = tried.min_by_key(|then| then.need.key());
             now = best.filter(|then| then.is_below(now.need))?;
         }
@@ -343,15 +334,10 @@ impl<'a> Search<'a> {
     /// there is no other: the heaviest first, or in the order of the model, where neighbours cannot
     /// share a mesh dimension and every second one is best.
     fn sweep(&self, dims: &[Dim], mesh_dim: &str, from: &Mend) -> Mend {
-        let by_weight = || dims.iter().collect::<Vec<&Dim>>();
-        let mut of_parameters = by_weight();
-        of_parameters.retain(|dim| dim.of_parameters);
-        let mut by_place = of_parameters.clone();
+        let mut by_place: Vec<&Dim> = dims.iter().filter(|dim| dim.of_parameters).collect();
         by_place.sort_by_key(|dim| dim.place);
-        let beside = of_parameters.get(1..).unwrap_or_default().to_vec();
-        let mut orders = vec![by_weight(), of_parameters, by_place, beside];
-        orders.dedup_by_key(|order| order.iter().map(|dim| dim.place).collect::<Vec<usize>>());
-        let swept = orders.into_iter().map(|order| {
+        let orders = orders(dims).into_iter().chain([by_place]);
+        let swept = orders.map(|order| {
             order.into_iter().fold(from.clone(), |now, dim| {
                 let fits = self.fits(&now);
                 let then = if fits { None } else { self.with_split(&now, &dim.name, mesh_dim) };
@@ -380,6 +366,16 @@ impl<'a> Search<'a> {
             })
         })
     }
+}
+
+/// Dimensions, the heaviest first, of which some are split: all of them, those of parameters, and
+/// these without the heaviest, which keeps those apart that stand beside it in every matrix.
+fn orders(dims: &[Dim]) -> Vec<Vec<&Dim>> {
+    let of_parameters: Vec<&Dim> = dims.iter().filter(|dim| dim.of_parameters).collect();
+    let beside = of_parameters.get(1..).unwrap_or_default().to_vec();
+    let mut orders = vec![dims.iter().collect(), of_parameters, beside];
+    orders.dedup_by_key(|order: &mut Vec<&Dim>| order.len());
+    orders
 }
 
 /// `a`, `b` and `c`.

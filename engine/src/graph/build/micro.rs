@@ -91,7 +91,7 @@ impl Cutting {
             parts.count() == n && is_legal(n)
         };
         let below = (1..=self.count.min(micro.whole)).rev().find(fits);
-        let above = (self.count..=micro.whole).find(fits);
+        let above = (self.count..=micro.whole.min(MAX_MICRO_BATCHES)).find(fits);
         let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
         Hint::new(if both.is_empty() {
             format!("Give `{}` more rows.", micro.dim)
