@@ -37,6 +37,14 @@ pub struct Moment {
     pub share: f64,
 }
 
+impl Moment {
+    /// What random numbers are drawn by, beside the seed: the training step. All looks have the
+    /// same, so that what is learnt can be compared from step to step.
+    const fn drawn(self) -> u64 {
+        if self.training { self.step } else { 0 }
+    }
+}
+
 impl TapePlan {
     /// The plan for slices of these dimensions.
     pub fn new(tape: &Tape, inputs: &[Local], out: &Local, shape: &Shape) -> Self {
@@ -136,7 +144,7 @@ impl TapePlan {
                         target.fill(T::one());
                     }
                     Instr::Noise(stream, noise) => {
-                        let stream = stream ^ moment.step.wrapping_mul(0xD1B5_4A32_D192_ED03);
+                        let stream = stream ^ moment.drawn().wrapping_mul(0xD1B5_4A32_D192_ED03);
                         for (k, t) in target.iter_mut().enumerate() {
                             let u = uniform(stream, self.global(at + k, begin));
                             *t = T::from_f64(match noise {

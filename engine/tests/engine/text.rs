@@ -236,3 +236,16 @@ fn rows_do_not_go_to_a_model_of_text() {
     let idle = Study::new("model mlp\ntrain data:teacher tokens:bpe");
     assert!(!idle.has_errors() && idle.diagnostics()[0].message.contains("no effect"));
 }
+
+#[test]
+fn validations_mask_the_same_tokens() {
+    let model = "model encoder batch:4 length:16 vocab:257 d_model:16 heads:2 layers:1 d_ff:32";
+    let text = format!("{model} mask_rate:0.3\ntrain optimizer:sgd rate:1e-30 data:book\n");
+    let (study, data) = (Study::new(&text), book());
+    assert!(!study.has_errors(), "{:?}", study.diagnostics());
+    let mut session = Session::new(&study, Some(&data), Alone).unwrap();
+    let before = session.validate().unwrap();
+    let trained: Vec<_> = (0..2).map(|_| session.step()).collect();
+    assert_ne!(trained[0], trained[1]);
+    assert_eq!(session.validate().unwrap().loss, before.loss);
+}
