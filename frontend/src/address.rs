@@ -4,6 +4,7 @@
 //! a study that people can read, `/?study=ID` one that the server keeps because its link is too
 //! long for a chat. While editing, the address is replaced, not pushed.
 
+use crate::sight::one_frame_later;
 use crate::{api, state::Studio};
 use leptos::prelude::*;
 use meshwork_engine::spec::url;
@@ -91,8 +92,9 @@ fn replace(run: Option<&str>, text: &str) {
 /// Keeps address and text in step, both ways, for as long as the studio is open.
 pub fn sync(studio: Studio, run: RwSignal<Option<String>>) {
     let waiting = StoredValue::new(None::<TimeoutHandle>);
+    let text = one_frame_later(studio.text);
     Effect::new(move |_| {
-        let text = studio.text.get();
+        let text = text.get();
         let run = run.get();
         if let Some(handle) = waiting.get_value() {
             handle.clear();

@@ -126,7 +126,7 @@ pub struct Studio {
     /// The same, one frame later: what costs and collectives are read from.
     pub told: ReadSignal<Shown>,
     /// Its tensors.
-    pub tensors: Memo<Arc<[TensorInfo]>>,
+    pub tensors: Memo<Arc<[Arc<TensorInfo>]>>,
     /// Its tensor dimensions.
     pub dims: ReadSignal<Vec<Dimension>>,
     /// Its mesh.
@@ -151,7 +151,9 @@ impl Studio {
             }
         });
         let told = one_frame_later(shown);
-        let tensors = Memo::new(move |_| shown.with(|s| Arc::from(s.study.tensors())));
+        let tensors = Memo::new(move |_| {
+            shown.with(|s| s.study.tensors().into_iter().map(Arc::new).collect())
+        });
         let dims = when_other(Memo::new(move |_| shown.with(|s| s.study.dims())));
         let mesh = when_other(Memo::new(move |_| shown.with(|s| s.study.mesh().clone())));
         let collectives = Memo::new(move |_| told.with(|s| Arc::from(s.study.collectives())));

@@ -119,9 +119,9 @@ fn Inspector(studio: Studio, mesh: ReadSignal<Mesh>) -> impl IntoView {
         })
     };
     let held = move |p: u32| {
-        studio.shown.with(|s| {
+        studio.told.with(|s| {
             let derived = studio.view.with(|v| v.derived);
-            let tensors = studio.tensors.get();
+            let tensors = s.study.tensors();
             let kept = tensors.iter().filter(|t| derived || t.is_named);
             kept.filter_map(|t| slice(&s.study, t, Pnum(p))).collect::<Vec<_>>()
         })

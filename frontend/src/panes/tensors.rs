@@ -4,7 +4,7 @@
 //! layout or mesh changes, and a moment later where nobody sees it.
 
 use crate::picture::{Drawn, Picture};
-use crate::sight::{Sight, follow, one_frame_later};
+use crate::sight::{Sight, follow, one_frame_later, when_other};
 use crate::state::Studio;
 use crate::widgets::{TwinToggle, code_words, table};
 use crate::{format, what_if};
@@ -29,12 +29,12 @@ struct Card {
 }
 
 impl Card {
-    fn new(tensor: TensorInfo, mesh: &Arc<Mesh>, study: &Study) -> Self {
+    fn new(tensor: &Arc<TensorInfo>, mesh: &Arc<Mesh>, study: &Study) -> Self {
         let reason = tensor.layout.is_none().then(|| {
             what_if::reason_against(study, &tensor.shape)
                 .unwrap_or_else(|| "The layout of this tensor is not known.".to_owned())
         });
-        Self { tensor: Arc::new(tensor), mesh: Arc::clone(mesh), reason }
+        Self { tensor: Arc::clone(tensor), mesh: Arc::clone(mesh), reason }
     }
 }
 
@@ -101,10 +101,10 @@ impl PartialEq for Card {
     }
 }
 
-fn cards(study: &Study, tensors: &[TensorInfo], derived: bool) -> Vec<Card> {
+fn cards(study: &Study, tensors: &[Arc<TensorInfo>], derived: bool) -> Vec<Card> {
     let mesh = Arc::new(study.mesh().clone());
     let kept = tensors.iter().filter(|t| derived || t.is_named);
-    kept.take(MOST_CARDS).map(|t| Card::new(t.clone(), &mesh, study)).collect()
+    kept.take(MOST_CARDS).map(|t| Card::new(t, &mesh, study)).collect()
 }
 
 /// Says that tensors are shown at the size of a micro-batch, where the batch is taken in parts.
@@ -217,8 +217,9 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
             }
         });
     };
-    let has_picture =
-        Memo::new(move |_| card.with(|c| c.as_ref().is_some_and(|c| c.tensor.layout.is_some())));
+    let has_picture = when_other(Memo::new(move |_| {
+        card.with(|c| c.as_ref().is_some_and(|c| c.tensor.layout.is_some()))
+    }));
     let body = Memo::new(move |_| match (has_picture.get(), is_table.get()) {
         (true, false) => Body::Picture,
         (true, true) => Body::Table,
@@ -227,7 +228,7 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
     let drawn: Memo<Drawn> =
         Memo::new(move |_| card.with(|c| c.as_ref().and_then(Card::scene)).map(Arc::new));
     let processors =
-        Memo::new(move |_| card.with(|c| c.as_ref().map_or(0, |c| c.mesh.processors())));
+        Signal::derive(move || card.with(|c| c.as_ref().map_or(0, |c| c.mesh.processors())));
     let told = one_frame_later(card);
     let part = move |of: fn(&Card) -> String| {
         move || told.with(|c| c.as_ref().map(of).unwrap_or_default())
