@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Hint};
 use crate::exec::pool::Pool;
 use crate::graph::init::{stream, uniform};
 use crate::index::NodeId;
-use crate::session::{Session, Whole};
+use crate::session::{self, Session, Whole};
 use crate::spec::edit;
 use crate::study::Study;
 
@@ -50,6 +50,28 @@ pub struct Author<P> {
     vocabulary: Vocabulary,
 }
 
+/// What writes, of a study that a model of text was trained with: the same on one processor, with
+/// a batch of no more rows than are needed, if the study can have it.
+fn writer(study: &Study, beam: usize) -> Result<Study, Diagnostic> {
+    let alone = study.alone();
+    let wiring = Wiring::new(alone.graph(), &alone.data_places()).map_err(|d| study.fitted(d))?;
+    if !(wiring.takes_text() && wiring.prediction.is_some()) {
+        let message = "This study is no model of text: its target is not rows of ids of tokens";
+        let advice = "Sample a run of `transformer` or `encoder_decoder`.";
+        let d = Diagnostic::error(Code::Data, study.data_span(), message);
+        return Err(d.hint(Hint::new(advice)));
+    }
+    let smaller = edit::set_size(study.text(), wiring.rows_name(), beam.max(1) as u64);
+    let small = Study::new(&smaller).alone();
+    let is_same = !small.has_errors() && small.graph().nodes().len() == alone.graph().nodes().len();
+    Ok(if is_same { small } else { alone })
+}
+
+/// Bytes that a model of text holds at its worst moment while it writes with so wide a beam.
+pub fn bytes_needed(study: &Study, beam: usize) -> Result<u64, Diagnostic> {
+    session::bytes_to_ask(&writer(study, beam)?)
+}
+
 impl<P: Pool + Clone> Author<P> {
     /// The model of a study with these parameters, on one processor; or why it writes nothing.
     pub fn new(
@@ -59,25 +81,9 @@ impl<P: Pool + Clone> Author<P> {
         beam: usize,
         pool: &P,
     ) -> Result<Self, Diagnostic> {
-        let first = |list: Vec<Diagnostic>| list.into_iter().find(Diagnostic::is_error);
         let fault = || Diagnostic::error(Code::Data, study.data_span(), "The study cannot be run");
-        let asking = |study: &Study| {
-            Session::asking(study, pool.clone()).map_err(|list| first(list).unwrap_or_else(fault))
-        };
-        let alone = study.alone();
-        let mut session = asking(&alone)?;
-        if !session.wiring().is_some_and(|w| w.takes_text() && w.prediction.is_some()) {
-            let message = "This study is no model of text: its target is not rows of ids of tokens";
-            let advice = "Sample a run of `transformer` or `encoder_decoder`.";
-            let d = Diagnostic::error(Code::Data, study.data_span(), message);
-            return Err(d.hint(Hint::new(advice)));
-        }
-        // A batch of no more rows than are needed, if the study can have it.
-        let rows = session.wiring().map(|w| w.rows_name().to_owned()).unwrap_or_default();
-        let small = Study::new(&edit::set_size(study.text(), &rows, beam.max(1) as u64)).alone();
-        if !small.has_errors() && small.graph().nodes().len() == alone.graph().nodes().len() {
-            session = asking(&small)?;
-        }
+        let mut session = Session::asking(&writer(study, beam)?, pool.clone())
+            .map_err(|list| list.into_iter().find(Diagnostic::is_error).unwrap_or_else(fault))?;
         for (name, whole) in parameters {
             if !session.set_parameter(name, &whole.values) {
                 let message = format!("The parameter `{name}` has other sizes in this study");

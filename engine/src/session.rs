@@ -332,18 +332,28 @@ pub fn bytes_needed(
     let graph = study.graph();
     let wiring = wiring(graph, study.train(), data, &study.data_places());
     let wiring = wiring.map_err(|d| study.fitted(d))?;
-    let keep = kept(study, wiring.as_ref(), names);
-    let peak = study.program_keeping(&keep).map_or(0, |program| {
+    // What text is judged by is put together once more in another order.
+    let times = 1 + u64::from(matches!(data, Some(Data::Text(_))));
+    let held = bytes_kept(study, &kept(study, wiring.as_ref(), names), times);
+    let fed = wiring.map_or(0, |w| fits::bytes(&w, data));
+    Ok(held.saturating_add(fed))
+}
+
+/// Bytes that a session holds at its worst moment which is asked for outputs.
+pub fn bytes_to_ask(study: &Study) -> Result<u64, Diagnostic> {
+    let wiring = Wiring::new(study.graph(), &study.data_places()).map_err(|d| study.fitted(d))?;
+    Ok(bytes_kept(study, &kept(study, Some(&wiring), &[]), 2))
+}
+
+/// Bytes that all processors hold together, and those of what is looked at: put together so many
+/// times, in numbers of 8 bytes, one tensor at a time.
+fn bytes_kept(study: &Study, keep: &[NodeId], times: u64) -> u64 {
+    let peak = study.program_keeping(keep).map_or(0, |program| {
         let one = Tally::of(&program).totals.peak_bytes_per_processor;
         one.saturating_mul(study.mesh().processors())
     });
-    // What is looked at is put together, in numbers of 8 bytes, one tensor at a time; what text is
-    // judged by once more in another order.
-    let times = 1 + u64::from(matches!(data, Some(Data::Text(_))));
-    let wholes = keep.into_iter().map(|id| graph.whole_shape(id).elements());
-    let whole = wholes.max().unwrap_or(0).saturating_mul(8 * times);
-    let fed = wiring.map_or(0, |w| fits::bytes(&w, data));
-    Ok(peak.saturating_add(whole).saturating_add(fed))
+    let wholes = keep.iter().map(|&id| study.graph().whole_shape(id).elements());
+    peak.saturating_add(wholes.max().unwrap_or(0).saturating_mul(8 * times))
 }
 
 /// The largest absolute difference of a parameter between two sessions of the same study.

@@ -209,12 +209,12 @@ fn elementwise(
             }
         }
         E::Max | E::Min => {
-            // Where the two are equal the first takes the gradient whole.
-            let (a, b) = if element == E::Max { (1, 0) } else { (0, 1) };
-            let first = graph.elementwise(cx, E::LessEqual, &[inputs[a], inputs[b]]);
+            // Where the two are equal each takes the gradient whole.
+            let (own, other) = (inputs[k], inputs[1 - k]);
+            let order = if element == E::Max { [other, own] } else { [own, other] };
+            let is_taken = graph.elementwise(cx, E::LessEqual, &order);
             let zero = graph.constant(cx, 0.0);
-            let choice = if k == 0 { [first, dy, zero] } else { [first, zero, dy] };
-            graph.elementwise(cx, E::Select, &choice)
+            graph.elementwise(cx, E::Select, &[is_taken, dy, zero])
         }
         E::Select if k > 0 => {
             let zero = graph.constant(cx, 0.0);

@@ -196,8 +196,9 @@ impl Graph {
     /// The shape that inputs broadcast to: the one whose dimensions hold all others' in its own
     /// order, if there is one, else the first's dimensions followed by the new ones of the rest.
     pub fn broadcast_shape(&self, inputs: &[NodeId]) -> Shape {
-        let union = inputs.iter().fold(Shape::scalar(), |s, &i| s.union(self.shape(i)));
-        let widest = inputs.iter().map(|&i| self.shape(i)).find(|s| s.rank() == union.rank());
+        let shapes = || inputs.iter().map(|&i| self.shape(i));
+        let union = shapes().fold(Shape::scalar(), |s, other| s.union(other));
+        let widest = shapes().find(|s| s.rank() == union.rank() && shapes().all(|o| s.holds(o)));
         widest.cloned().unwrap_or(union)
     }
 

@@ -88,6 +88,17 @@ impl Shape {
         self.dims.iter().fold(1, |n, d| n.saturating_mul(d.size))
     }
 
+    /// Whether both have the same dimensions, in whatever order.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.rank() == other.rank() && other.dims.iter().all(|d| self.has(&d.name))
+    }
+
+    /// Whether it has all dimensions of the other, in the order of the other.
+    pub fn holds(&self, other: &Self) -> bool {
+        let mut own = self.dims.iter();
+        other.dims.iter().all(|d| own.any(|o| o.name == d.name))
+    }
+
     /// The dimensions of both: this one's in order, then the other's new ones.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {

@@ -156,3 +156,23 @@ fn of_random_programs() {
         compare(&body, dims, &values);
     }
 }
+
+#[test]
+fn both_of_two_that_are_equal_take_the_gradient_whole() {
+    for (function, x, y) in [
+        ("maximum", [1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]),
+        ("minimum", [1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 1.0]),
+    ] {
+        for layout in ["", "mesh r:2\nlayout a:r\n"] {
+            let study = study(&format!(
+                "{layout}dims a:4\nparam x[a] init:values(1 2 3 4), y[a] init:values(1 3 3 0)\n\
+                 loss = sum({function}(x, y))\ntrain steps:1"
+            ));
+            let names = ["grad/x", "grad/y"].map(str::to_owned);
+            let mut run = Session::keeping(&study, None, Alone, &names).unwrap();
+            run.step();
+            let slope = |name: &str| run.value(name).unwrap().values;
+            assert_eq!((slope("grad/x"), slope("grad/y")), (x.to_vec(), y.to_vec()), "{function}");
+        }
+    }
+}

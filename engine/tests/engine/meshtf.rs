@@ -157,3 +157,32 @@ fn no_more_through_collectives() {
     assert!(compared > 20, "{compared}");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
+
+/// The dimensions of two operands that are broadcast, as the original has them: those of the one
+/// that holds the other's in their order, else the first's and then the second's new ones.
+#[test]
+fn dimensions_of_two_operands() {
+    for (x, y, expected) in [
+        ("a b", "a b", "a b"),
+        ("b", "a b", "a b"),
+        ("a b", "b", "a b"),
+        ("a", "b", "a b"),
+        ("a b", "b a", "a b"),
+        ("a b", "b a c", "a b c"),
+        ("a b", "b c", "a b c"),
+        ("a c", "a b c", "a b c"),
+        ("c a", "a b c", "c a b"),
+        ("a b c", "c a", "a b c"),
+    ] {
+        let functions = ["x + y", "x * y", "maximum(x, y)", "less(x, y)", "equal(x, y)"];
+        let others = ["greater(x, y)", "greater_equal(x, y)", "not_equal(x, y)"];
+        for function in functions.iter().chain(&others) {
+            let text = format!("dims a:2 b:2 c:2\ninput x[{x}], y[{y}]\nz = {function}");
+            let study = Study::new(&text);
+            assert!(!study.has_errors(), "{text}: {:?}", study.diagnostics());
+            let z = study.tensors().into_iter().find(|t| &*t.name == "z").unwrap();
+            let dims: Vec<&str> = z.shape.dims().iter().map(|d| &*d.name).collect();
+            assert_eq!(dims.join(" "), expected, "{text}");
+        }
+    }
+}

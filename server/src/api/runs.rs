@@ -188,7 +188,9 @@ pub async fn sample(
             return Err(Problem::Conflict(detail.to_owned()));
         };
         let study = Study::new(&run.text);
-        let text = sample::write(&study, parameters, &request.prompt, &wish)
+        let room = app.config().limits.memory;
+        let text = sample::has_room(&study, &wish, room)
+            .and_then(|()| sample::write(&study, parameters, &request.prompt, &wish))
             .map_err(|d| Problem::BadStudy(convert::diagnostics(&run.text, &[d])))?;
         Ok(Sample { text })
     };

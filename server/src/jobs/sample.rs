@@ -4,8 +4,8 @@
 use crate::store::parameters::{Parameters, Tensor};
 use meshwork_engine::data::Data;
 use meshwork_engine::data::vocabulary::Vocabulary;
-use meshwork_engine::decode::{Author, Wish};
-use meshwork_engine::diag::{Code, Diagnostic};
+use meshwork_engine::decode::{Author, Wish, bytes_needed};
+use meshwork_engine::diag::{Code, Diagnostic, Hint};
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::graph::op::Dtype;
 use meshwork_engine::session::{Session, Whole};
@@ -84,6 +84,23 @@ pub fn write(
     let begun = Instant::now();
     let mut author = Author::new(study, vocabulary, &wholes, wish.beam, &Alone)?;
     author.write(prompt, wish, || begun.elapsed() < PATIENCE)
+}
+
+/// Whether there is room for a study that writes: at most so many bytes.
+pub fn has_room(study: &Study, wish: &Wish, most: u64) -> Result<(), Diagnostic> {
+    let needs = bytes_needed(study, wish.beam)?;
+    if needs <= most {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let message = format!(
+        "to write, the model would hold {:.1} MiB on one processor; at most {:.1} MiB are allowed \
+         here (--memory)",
+        mib(needs),
+        mib(most)
+    );
+    let mend = if wish.beam > 1 { "Take a narrower `beam`." } else { "Sample a smaller model." };
+    Err(Diagnostic::error(Code::TooLarge, study.data_span(), message).hint(Hint::new(mend)))
 }
 
 /// Whether a study writes at all; why not, before it is trained.

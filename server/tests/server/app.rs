@@ -76,11 +76,16 @@ impl App {
 
     /// Ends the server and starts another on the same folder.
     pub(crate) fn restart(self) -> Self {
+        self.restart_with(|_| {})
+    }
+
+    /// The same with other settings.
+    pub(crate) fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
         let Self { router, state, folder } = self;
         state.close();
         state.queue().stop();
         drop((router, state));
-        Self::open(folder, |_| {})
+        Self::open(folder, change)
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

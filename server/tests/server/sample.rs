@@ -56,6 +56,13 @@ async fn a_run_that_is_done_writes_and_still_does_after_a_restart() {
         assert!(problem["detail"].as_str().unwrap().contains(what), "{problem}");
     }
     assert_eq!(app.post_json("/api/v1/runs/none/sample", json!({})).await.status, 404);
+    // A server with less memory says so before it takes it.
+    let app = app.restart_with(|config| config.limits.memory = 1 << 16);
+    let answer = app.post_json(&path, json!({ "beam": 8 })).await;
+    assert_eq!(answer.status, 422);
+    let d = answer.problem()["diagnostics"][0].clone();
+    assert_eq!(d["code"], "too-large");
+    assert_eq!(d["hints"], json!(["Take a narrower `beam`."]));
     assert_eq!(app.delete(&format!("/api/v1/runs/{id}")).await.status, 204);
     assert_eq!(app.post_json(&path, json!({})).await.status, 404);
 }

@@ -81,6 +81,12 @@ impl Args<'_, '_, '_> {
         self.scope.graph.elementwise(self.cx, element, inputs)
     }
 
+    /// Applies it to the second and the first, over the dimensions in the order of the arguments.
+    pub fn turned(&mut self, element: Element, [x, y]: [NodeId; 2]) -> NodeId {
+        let shape = self.scope.graph.broadcast_shape(&[x, y]);
+        self.add(Op::Elementwise(element), vec![y, x], shape)
+    }
+
     /// Adds a constant.
     pub fn constant(&mut self, value: f64) -> NodeId {
         self.scope.graph.constant(self.cx, value)

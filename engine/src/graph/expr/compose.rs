@@ -55,8 +55,8 @@ impl Args<'_, '_, '_> {
                 let gate = self.apply(Element::Sigmoid, &[x]);
                 Some(self.apply(Element::Mul, &[x, gate]))
             }
-            ("greater", &[x, y]) => Some(self.apply(Element::Less, &[y, x])),
-            ("greater_equal", &[x, y]) => Some(self.apply(Element::LessEqual, &[y, x])),
+            ("greater", &[x, y]) => Some(self.turned(Element::Less, [x, y])),
+            ("greater_equal", &[x, y]) => Some(self.turned(Element::LessEqual, [x, y])),
             ("not_equal", &[x, y]) => {
                 let equal = self.apply(Element::Equal, &[x, y]);
                 let one = self.constant(1.0);

@@ -30,8 +30,15 @@ impl Args<'_, '_, '_> {
         }
         let index = self.index_of(&dim);
         let mut rest = *nodes.last()?;
-        if self.shape(rest).has(&dim.name) {
+        let shapes: Vec<Shape> = nodes.iter().map(|&x| self.shape(x)).collect();
+        if shapes.iter().any(|s| s.has(&dim.name)) {
             return self.misfit(format!("The tensors already have a dimension `{}`", dim.name));
+        }
+        if let Some(pair) = shapes.windows(2).find(|pair| !pair[0].is_alike(&pair[1])) {
+            return self.misfit(format!(
+                "{} and {} have different dimensions: `broadcast` gives a tensor those it lacks",
+                pair[0], pair[1]
+            ));
         }
         for (i, &x) in nodes.iter().enumerate().rev().skip(1) {
             let last = self.constant(i as f64);

@@ -253,7 +253,7 @@ impl Args<'_, '_, '_> {
                 None => part,
                 Some(so_far) => {
                     let (a, b) = (self.shape(so_far), self.shape(part));
-                    if a.rank() != b.rank() || a.union(&b).rank() != a.rank() {
+                    if !a.is_alike(&b) {
                         return self.misfit(format!(
                             "{a} and {b} have different dimensions beside the one they are joined along"
                         ));

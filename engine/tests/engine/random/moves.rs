@@ -66,8 +66,13 @@ pub(super) const ROWS: &[Row] = &[
         Some(Tensor::new(format!("cumsum({}, dim:{along}{option})", x.text), x.dims.clone()))
     }),
     (6, All, |_, x, y| {
-        let dims = [vec![C], x.joined(&[y])].concat();
-        let text = format!("stack({}, {} * 2 -> c)", x.text, y.text);
+        let joined = x.joined(&[y]);
+        let all = |t: &Tensor| match t.dims.len() == joined.len() {
+            true => t.text.clone(),
+            false => format!("broadcast({} -> {})", t.text, names(&joined)),
+        };
+        let dims = [vec![C], joined.clone()].concat();
+        let text = format!("stack({}, {} * 2 -> c)", all(x), all(y));
         (x.lacks(&[C]) && y.lacks(&[C])).then(|| Tensor::new(text, dims))
     }),
     (8, All, |_, x, y| {
