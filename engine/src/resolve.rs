@@ -6,12 +6,13 @@
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
 use crate::graph::micro::MicroBatches;
+use crate::graph::op::{Op, Phase};
 use crate::index::{IdVec, MeshAxis, NodeId, ShapeId, TensorAxis};
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
 use crate::layout::tensor::{LayoutError, TensorLayout};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The settled layout of every node's tensor; `None` where it would be illegal.
 pub type Layouts = IdVec<NodeId, Option<TensorLayout>>;
@@ -35,8 +36,14 @@ pub fn resolve(
     places: &Places,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Layouts {
-    let by_shape: IdVec<ShapeId, Result<TensorLayout, LayoutError>> =
+    let mut by_shape: IdVec<ShapeId, Result<TensorLayout, LayoutError>> =
         graph.shapes().iter().map(|shape| rules.tensor_layout(shape, mesh)).collect();
+    for (shape, like) in windowed(graph) {
+        if matches!(by_shape[shape], Err(LayoutError::AxisTwice(..))) {
+            let rules = rules.first_come(like, mesh);
+            by_shape[shape] = rules.tensor_layout(graph.shapes().shape(shape), mesh);
+        }
+    }
     let layout = |id| &by_shape[graph.shape_id(id)];
     let layouts = graph.nodes().ids().map(|id| layout(id).as_ref().ok().cloned()).collect();
     if by_shape.iter().any(Result::is_err) {
@@ -54,6 +61,26 @@ pub fn resolve(
     }
     warn_unmatched(graph, rules, mesh, places, diagnostics);
     layouts
+}
+
+/// The shapes of windows within convolutions and pools, and of what is computed from them alone,
+/// each with that of the windows. They have dimensions of both the operands and the result, each of
+/// which may be laid out where all together cannot.
+fn windowed(graph: &Graph) -> Vec<(ShapeId, &Shape)> {
+    let nodes = || graph.nodes().entries();
+    let windows = nodes().filter(|(_, n)| !n.is_named && matches!(n.op, Op::Window(_)));
+    let windows: BTreeSet<ShapeId> = windows.map(|(id, _)| graph.shape_id(id)).collect();
+    if windows.is_empty() {
+        return Vec::new();
+    }
+    // A gradient has the shape of what it is the gradient of, and a name made from its name.
+    let written = nodes().filter(|(_, n)| n.is_named && n.phase == Phase::Forward);
+    let named: BTreeSet<ShapeId> = written.map(|(id, _)| graph.shape_id(id)).collect();
+    let all = nodes().map(|(id, _)| graph.shape_id(id)).collect::<BTreeSet<_>>();
+    let unnamed = all.difference(&named).copied();
+    let shape = |id| graph.shapes().shape(id);
+    let like = |id| windows.iter().map(|&w| shape(w)).find(|w| w.is_alike(shape(id)));
+    unnamed.filter_map(|id| Some((id, like(id)?))).collect()
 }
 
 /// One broken rule and the tensors that break it.
@@ -209,7 +236,7 @@ fn warn_unmatched(
 ) {
     let dims: Vec<&str> = {
         let all = graph.shapes().iter().flat_map(Shape::dims).map(|d| &*d.name);
-        all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+        all.collect::<BTreeSet<_>>().into_iter().collect()
     };
     let mesh_dims: Vec<&str> = mesh.dims().iter().map(|d| &*d.name).collect();
     for rule in rules.rules() {

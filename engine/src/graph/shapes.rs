@@ -31,6 +31,11 @@ impl Shapes {
         self.of_node[node]
     }
 
+    /// A shape.
+    pub fn shape(&self, id: ShapeId) -> &Shape {
+        &self.all[id.index()]
+    }
+
     /// All shapes in order.
     pub fn iter(&self) -> impl Iterator<Item = &Shape> {
         self.all.iter()

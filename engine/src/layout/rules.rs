@@ -4,7 +4,7 @@
 //! `rows` and `hidden` to `cols`. A rule whose tensor dimension or mesh dimension does not occur
 //! has no effect. `batch:rows+cols` splits over both, `rows` outermost.
 
-use super::dims::{Name, Shape};
+use super::dims::{Dimension, Name, Shape};
 use super::mesh::Mesh;
 use super::tensor::{LayoutError, TensorLayout};
 use crate::index::MeshAxis;
@@ -53,5 +53,20 @@ impl LayoutRules {
     pub fn tensor_layout(&self, shape: &Shape, mesh: &Mesh) -> Result<TensorLayout, LayoutError> {
         let split = shape.dims().iter().map(|d| self.mesh_axes(&d.name, mesh)).collect();
         TensorLayout::new(split, Vec::new(), shape, mesh)
+    }
+
+    /// The rules that all can be followed for this shape: where two of its dimensions go to one
+    /// mesh dimension, the later one is left whole.
+    #[must_use]
+    pub fn first_come(&self, shape: &Shape, mesh: &Mesh) -> Self {
+        let mut taken: Vec<MeshAxis> = Vec::new();
+        let mut is_free = |rule: &&Rule| {
+            let axes = self.mesh_axes(&rule.dim, mesh);
+            let is_free = axes.iter().all(|a| !taken.contains(a));
+            taken.extend(axes);
+            is_free
+        };
+        let rule = |d: &Dimension| self.rules.iter().find(|r| r.dim == d.name);
+        Self { rules: shape.dims().iter().filter_map(rule).filter(&mut is_free).cloned().collect() }
     }
 }

@@ -233,3 +233,47 @@ fn presets_can_be_written_out() {
         assert_eq!(written_out(&line), written_out(&plain));
     }
 }
+
+/// What a step of a convolution or pool leaves: its result and its input, moved by the gradient.
+fn windowed(layout: &str, calls: &str) -> [Vec<f64>; 2] {
+    let study = study(&format!(
+        "{layout}dims n:2 h:4 w:4 ci:2 fh:2 fw:2 co:2 h2:4 w2:4\n\
+         param x[n h w ci] init:integers(-3 4)\n{calls}\n\
+         loss = sum(square(y))\ntrain rate:1 dtype:f64"
+    ));
+    check(study.program().unwrap()).unwrap();
+    let mut run = Session::keeping(&study, None, Alone, &["y".to_owned()]).unwrap();
+    run.step();
+    assert_eq!(run.counted(), run.predicted(), "{}", study.text());
+    ["y", "x"].map(|name| run.value(name).unwrap().values)
+}
+
+/// Every pair of rules that the named tensors allow, also where the windows within could not
+/// follow both.
+#[test]
+fn windows_follow_the_tensors_around_them() {
+    const CONV: &str = "param f[fh fw ci co] init:integers(-2 3)\n\
+                        y = conv(x, f, over:(h w) window:(fh fw) to:(h2 w2) padding:same)";
+    const MAX: &str = "y = max_pool(x, over:(h w) window:(fh fw) to:(h2 w2) stride:1 padding:same)";
+    const MEAN: &str =
+        "y = avg_pool(x, over:(h w) window:(fh fw) to:(h2 w2) stride:1 padding:same)";
+    let dims = ["n", "h", "w", "ci", "fh", "fw", "co", "h2", "w2"];
+    let mut pairs = 0;
+    for calls in [CONV, MAX, MEAN] {
+        let named: &[&[&str]] = if calls == CONV {
+            &[&["n", "h", "w", "ci"], &["fh", "fw", "ci", "co"], &["n", "h2", "w2", "co"]]
+        } else {
+            &[&["n", "h", "w", "ci"], &["n", "h2", "w2", "ci"]]
+        };
+        let alone = windowed("", calls);
+        for (i, a) in dims.iter().enumerate() {
+            let rest = dims[i + 1..].iter();
+            for b in rest.filter(|b| !named.iter().any(|t| t.contains(a) && t.contains(b))) {
+                let layout = format!("mesh r:2\nlayout {a}:r {b}:r\n");
+                assert_eq!(windowed(&layout, calls), alone, "{layout}{calls}");
+                pairs += 1;
+            }
+        }
+    }
+    assert_eq!(pairs, 18 + 2 * 25);
+}
