@@ -136,7 +136,7 @@ impl Outlook {
 
     /// Whether the user says how many stages a cell holds.
     pub const fn says_chunks(&self) -> bool {
-        self.pipe.says_chunks
+        self.pipe.said.chunks.is_some()
     }
 
     /// How many micro-batches are asked for; the batch may have rows for fewer.
