@@ -14,7 +14,7 @@ use crate::graph::op::Phase;
 use crate::index::{IdVec, Idx as _, MicroBatch, Rank, ValueId};
 use crate::spmd::collective::Collective;
 use crate::spmd::program::{BodyKind, Entry, Program, Step, Value, Work};
-use crate::spmd::run::{MeshImpl, run};
+use crate::spmd::run::{MeshImpl, run, walk};
 use crate::timeline::{Kind, Task, Timeline};
 use indexmap::IndexMap;
 use std::convert::Infallible;
@@ -31,9 +31,36 @@ pub(super) struct Spent {
 impl Spent {
     /// That of all steps of a Program.
     pub(super) fn of(program: &Program) -> Self {
-        let flops = program.steps.iter().map(|step| program.flops(step) as f64).collect();
-        let place = program.steps.iter().map(|step| program.rank(program.stage(step))).collect();
-        Self { flops, place }
+        let count = program.steps.len();
+        let spent = Self { flops: vec![0.0; count], place: vec![0; count] };
+        let mut looking = Looking { program, spent };
+        let Ok(()) = walk(program, &mut looking);
+        looking.spent
+    }
+}
+
+/// Looks at every step once.
+struct Looking<'p> {
+    program: &'p Program,
+    spent: Spent,
+}
+
+impl MeshImpl for Looking<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        self.spent.flops[index] = self.program.flops(step) as f64;
+        self.spent.place[index] = self.program.rank(self.program.stage(step));
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        _collective: &Collective,
+    ) -> Result<(), Infallible> {
+        self.compute(index, step)
     }
 }
 

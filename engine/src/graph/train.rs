@@ -65,7 +65,8 @@ pub fn beyond(option: &Opt) -> Option<f64> {
 /// there are as many as without the option.
 pub fn report_beyond(place: Span, nearest: &[u64]) -> Diagnostic {
     let message = format!("`micro_batches` takes a whole number from 1 to {MAX_MICRO_BATCHES}");
-    let take = |d: Diagnostic, n: &u64| d.hint(Hint::edit(format!("Take {n}."), place, n.to_string()));
+    let take =
+        |d: Diagnostic, n: &u64| d.hint(Hint::edit(format!("Take {n}."), place, n.to_string()));
     nearest.iter().fold(Diagnostic::error(Code::BadOption, place, message), take)
 }
 

@@ -65,7 +65,9 @@ fn a_run_says_steps_values_and_what_it_counted() {
     assert!(max_difference.unwrap() < 1e-5, "{max_difference:?}");
     let plain = meshwork(&["run", "-", "--json", "--steps", "1"], FIGURE_4);
     assert!(!plain.out.contains("max_difference"));
-    assert!(plain.out.contains(&format!(r#""held":{{"counted":{planned},"predicted":{planned}}}"#)));
+    assert!(
+        plain.out.contains(&format!(r#""held":{{"counted":{planned},"predicted":{planned}}}"#))
+    );
     let none = meshwork(&["run", "-", "--json", "--steps", "0"], FIGURE_4);
     assert!(!none.out.contains("held"), "{}", none.out);
 }
