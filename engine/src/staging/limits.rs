@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::Graph;
 use crate::graph::build::micro::{counted, more_rows};
 use crate::graph::train::report_beyond;
+use crate::layout::dims::Shape;
 use crate::pipeline::schedule::limit::{Limit, Quantity};
 
 impl Pipe {
@@ -32,7 +33,7 @@ impl Pipe {
         let dim = self.cutting().dim;
         let cut = graph.micro.as_ref().filter(|micro| micro.dim == dim);
         let whole = || {
-            let mut dims = graph.shapes().iter().flat_map(|shape| shape.dims());
+            let mut dims = graph.shapes().iter().flat_map(Shape::dims);
             dims.find(|d| d.name == dim).map(|d| d.size)
         };
         Numbers {
