@@ -9,7 +9,7 @@ test('Run here trains with a live curve and proves the prediction', async ({ pag
   const run = page.locator('.pane-run');
   await expect(run.getByRole('status')).toHaveText('Done');
   await expect(run.locator('.chart .scene')).toBeVisible();
-  await expect(run.locator('.proof td.verdict')).toHaveText(['equal', 'equal']);
+  await expect(run.locator('.proof td.verdict')).toHaveText(['equal', 'equal', 'equal']);
   await expect(run.locator('.proof')).toContainText('Largest difference');
   await expect(run.locator('.proof p.verdict.good')).toBeVisible();
   const counted = run.locator('.proof tbody td.number').first();
@@ -39,7 +39,7 @@ test.describe('on the server', () => {
     const there = page.locator('.pane-server .run-log');
     await expect(there.getByRole('status')).toHaveText('Done', { timeout: 60_000 });
     await expect(there.locator('.chart .scene')).toBeVisible();
-    await expect(there.locator('.proof td.verdict')).toHaveText(['equal', 'equal']);
+    await expect(there.locator('.proof td.verdict')).toHaveText(['equal', 'equal', 'equal']);
     const loss = await there.locator('.run-facts dd').nth(1).innerText();
 
     const address = page.url().split('#')[0] ?? '';

@@ -23,6 +23,7 @@ pub mod staging;
 pub mod hardware;
 pub mod study;
 pub mod session;
+pub mod likeness;
 pub mod decode;
 pub mod examples;
 pub mod gauge;

@@ -32,6 +32,8 @@ pub struct Session<P> {
     wiring: Option<Wiring>,
     feed: Option<Feed>,
     per_step: Traffic,
+    /// The most bytes one processor is to hold at once in a step.
+    peak: u64,
     steps: u64,
 }
 
@@ -112,13 +114,17 @@ impl<P: Pool> Session<P> {
                 "A slice has more than 2^32 elements: this study can be planned, not run",
             )]);
         }
+        let whole = study.tally().filter(|_| keep.is_empty()).map(|tally| tally.totals);
+        let totals = whole.unwrap_or_else(|| Tally::of(&program).totals);
+        let peak = totals.peak_bytes_per_processor;
         let program = Arc::new(program);
         let engine = match program.dtype {
             Dtype::F32 => Engine::F32(Machine::new(program, pool)),
             Dtype::F64 => Engine::F64(Machine::new(program, pool)),
         };
         let per_step = study.tally().map(Tally::traffic).unwrap_or_default();
-        let mut session = Self { study: study.clone(), engine, wiring, feed, per_step, steps: 0 };
+        let (study, steps) = (study.clone(), 0);
+        let mut session = Self { study, engine, wiring, feed, per_step, peak, steps };
         session.initialise();
         Ok(session)
     }
@@ -218,9 +224,14 @@ impl<P: Pool> Session<P> {
         self.per_step.times(self.steps)
     }
 
-    /// The most bytes one processor held at once.
+    /// The most bytes one processor held at once, counted while running.
     pub fn peak_bytes(&self) -> u64 {
         with_host!(&self.engine, host => host.peak_bytes())
+    }
+
+    /// The same as predicted from the layouts, of one step or more.
+    pub const fn predicted_peak_bytes(&self) -> u64 {
+        self.peak
     }
 
     /// A whole tensor as it is after the last step; nothing if its name is unknown or it was

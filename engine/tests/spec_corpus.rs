@@ -157,6 +157,24 @@ fn laws_hold_on_the_corpus() {
     }
 }
 
+/// A one-click mend of a study leads to one without what it mends.
+#[test]
+fn mends_of_studies_mend() {
+    for case in files(&folder().join("studies")).iter().flat_map(|f| cases(f)) {
+        let Case { name, text, .. } = case;
+        for d in Study::new(&text).diagnostics() {
+            for edit in d.hints.iter().filter_map(|h| h.edit.as_ref()) {
+                let mended = edit::apply(&text, std::slice::from_ref(edit));
+                let left = Study::tried(&mended);
+                let gone = |l: &Diagnostic| (l.code, &l.message) != (d.code, &d.message);
+                let is_gone = left.diagnostics().iter().all(gone);
+                let report = report(&mended, left.diagnostics());
+                assert!(is_gone, "{name}: {}\n{mended}\n{report}", d.message);
+            }
+        }
+    }
+}
+
 /// `meshtf-strings.txt`: what Mesh-TensorFlow reads is read alike, except where it takes slips in
 /// silence: sizes of zero, names given twice, rules without a mesh dimension.
 #[test]

@@ -18,7 +18,7 @@ use meshwork_engine::session::{Session, max_difference};
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline;
 use meshwork_wire::api::{self, DataSet, SampleRequest};
-use meshwork_wire::run::{Event, Interval, Timeline, Traffic};
+use meshwork_wire::run::{Event, Held, Interval, Timeline, Traffic};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -195,11 +195,14 @@ impl Run {
     fn done(&self) -> Event {
         let counted = self.mesh.counted();
         let predicted = self.mesh.predicted();
+        let (most, predicted_most) = (self.mesh.peak_bytes(), self.mesh.predicted_peak_bytes());
+        let held = Held { counted: most, predicted: predicted_most };
         Event::Done {
             loss: self.loss,
             steps_per_second: self.done as f64 / (self.busy / 1000.0).max(1e-6),
             counted: Traffic { messages: counted.messages, bytes: counted.bytes },
             predicted: Traffic { messages: predicted.messages, bytes: predicted.bytes },
+            held: (self.done > 0).then_some(held),
             max_difference: Some(max_difference(&self.mesh, &self.one).max(self.loss_difference)),
             timeline: self
                 .mesh

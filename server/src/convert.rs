@@ -7,18 +7,19 @@ use meshwork_engine::cost::held;
 use meshwork_engine::data::score;
 use meshwork_engine::diag::{self, TextEdit, place};
 use meshwork_engine::exec::host;
+use meshwork_engine::exec::pool::Pool;
 use meshwork_engine::index::{Idx as _, MeshAxis};
 use meshwork_engine::layout::dims::{Name, Shape};
 use meshwork_engine::layout::mesh::Mesh;
 use meshwork_engine::pipeline::recompute::Remat;
-use meshwork_engine::session;
+use meshwork_engine::session::{self, Session};
 use meshwork_engine::spec::edit;
 use meshwork_engine::staging::outlook::{Outlook, Part};
 use meshwork_engine::study::{CollectiveInfo, Study, TensorInfo};
 use meshwork_engine::timeline;
 use meshwork_wire::api;
 use meshwork_wire::plan::{Collective, Diagnostic, Pipeline, Plan, Stage, Tensor, Totals};
-use meshwork_wire::run::{Event, Interval, Timeline, Traffic};
+use meshwork_wire::run::{Event, Held, Interval, Timeline, Traffic};
 
 /// The most numbers that `slice_begin` of one tensor lists.
 const MAX_BEGINS: u64 = 1 << 20;
@@ -161,6 +162,12 @@ pub fn value(name: &str, whole: session::Whole) -> Event {
 /// Messages and bytes.
 pub fn traffic(t: host::Traffic) -> Traffic {
     Traffic { messages: t.messages, bytes: t.bytes }
+}
+
+/// The most bytes that a processor of a session held; nothing before its first step.
+pub fn held<P: Pool>(session: &Session<P>) -> Option<Held> {
+    let (counted, predicted) = (session.peak_bytes(), session.predicted_peak_bytes());
+    (session.steps_done() > 0).then_some(Held { counted, predicted })
 }
 
 /// Who did what when, and how long each layer took, in seconds.

@@ -66,6 +66,9 @@ pub enum Event {
         counted: Traffic,
         /// The same as predicted from the layouts.
         predicted: Traffic,
+        /// The most bytes that one processor held at once; absent where no step was taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<Held>,
         /// With `--check`: the largest difference of a loss, a printed value or a parameter from
         /// the run on one processor; `"NaN"` where one is no number.
         #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::number::option")]
@@ -143,6 +146,16 @@ pub struct Traffic {
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
+}
+
+/// The most bytes that one processor holds at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Held {
+    /// As it was counted while it ran.
+    pub counted: u64,
+    /// As predicted from the layouts.
+    pub predicted: u64,
 }
 
 /// Who did what when: a lane of tasks for each cell of a pipeline. A gap in a lane is time in which

@@ -13,25 +13,83 @@
 use crate::graph::op::Phase;
 use crate::index::{IdVec, Idx as _, MicroBatch, Rank, ValueId};
 use crate::spmd::collective::Collective;
-use crate::spmd::program::{BodyKind, Entry, Program, Step, Work};
-use crate::spmd::run::{MeshImpl, run};
+use crate::spmd::program::{BodyKind, Entry, Program, Step, Value, Work};
+use crate::spmd::run::{MeshImpl, run, walk};
 use crate::timeline::{Kind, Task, Timeline};
-use std::collections::{BTreeMap, BTreeSet};
+use indexmap::IndexMap;
 use std::convert::Infallible;
+
+/// What a step takes, looked up once: it is walked through for every micro-batch.
+#[derive(Debug)]
+pub(super) struct Spent {
+    /// Floating point operations of each step.
+    pub(super) flops: Vec<f64>,
+    /// The place along the pipeline that does it.
+    pub(super) place: Vec<usize>,
+}
+
+impl Spent {
+    /// That of all steps of a Program.
+    pub(super) fn of(program: &Program) -> Self {
+        let count = program.steps.len();
+        let spent = Self { flops: vec![0.0; count], place: vec![0; count] };
+        let mut looking = Looking { program, spent };
+        let Ok(()) = walk(program, &mut looking);
+        looking.spent
+    }
+}
+
+/// Looks at every step once.
+struct Looking<'p> {
+    program: &'p Program,
+    spent: Spent,
+}
+
+impl MeshImpl for Looking<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        self.spent.flops[index] = self.program.flops(step) as f64;
+        self.spent.place[index] = self.program.rank(self.program.stage(step));
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        _collective: &Collective,
+    ) -> Result<(), Infallible> {
+        self.compute(index, step)
+    }
+}
+
+/// A value as it is held.
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    place: usize,
+    bytes: u64,
+    /// Whether an earlier micro-batch has added to it.
+    is_accumulated: bool,
+}
 
 /// What is held, per place along the pipeline, as a walk goes on.
 #[derive(Debug)]
-pub(super) struct Holding<'p> {
-    program: &'p Program,
+pub(super) struct Holding {
     bytes: Vec<u64>,
-    /// What earlier micro-batches have added to.
-    accumulated: BTreeSet<ValueId>,
+    slices: IdVec<ValueId, Slice>,
 }
 
-impl<'p> Holding<'p> {
+impl Holding {
     /// Before the first step: the sources.
-    pub(super) fn new(program: &'p Program) -> Self {
-        Self { program, bytes: program.source_bytes(), accumulated: BTreeSet::new() }
+    pub(super) fn new(program: &Program) -> Self {
+        let slice = |(id, value): (ValueId, &Value)| Slice {
+            place: program.rank(value.stage),
+            bytes: program.slice_bytes(id),
+            is_accumulated: false,
+        };
+        let slices = program.values.entries().map(slice).collect();
+        Self { bytes: program.source_bytes(), slices }
     }
 
     /// The bytes held at each place.
@@ -41,22 +99,26 @@ impl<'p> Holding<'p> {
 
     /// A step's results are there; the place that holds more now.
     pub(super) fn add(&mut self, step: &Step) -> Option<usize> {
-        let is_there = step.work == Work::Accumulate
-            && step.outputs.iter().any(|&output| !self.accumulated.insert(output));
-        if is_there {
-            return None;
+        if matches!(step.work, Work::Accumulate) {
+            let mut is_there = false;
+            for &output in &step.outputs {
+                is_there |= std::mem::replace(&mut self.slices[output].is_accumulated, true);
+            }
+            if is_there {
+                return None;
+            }
         }
-        let place = self.program.rank(self.program.values[step.output()?].stage);
+        let place = self.slices[step.output()?].place;
         for &output in &step.outputs {
-            self.bytes[place] = self.bytes[place].saturating_add(self.program.slice_bytes(output));
+            self.bytes[place] = self.bytes[place].saturating_add(self.slices[output].bytes);
         }
         Some(place)
     }
 
     /// A value is let go; its place.
     pub(super) fn free(&mut self, value: ValueId) -> usize {
-        let place = self.program.rank(self.program.values[value].stage);
-        self.bytes[place] = self.bytes[place].saturating_sub(self.program.slice_bytes(value));
+        let Slice { place, bytes, .. } = self.slices[value];
+        self.bytes[place] = self.bytes[place].saturating_sub(bytes);
         place
     }
 }
@@ -95,6 +157,7 @@ pub fn over_time(program: &Program, timeline: &Timeline) -> IdVec<Rank, Vec<Held
         .collect();
     let mut clock = Clock {
         program,
+        spent: Spent::of(program),
         when: when.collect(),
         end: timeline.end(),
         now: vec![timeline.start(); program.ranks()],
@@ -118,21 +181,22 @@ struct Note {
 /// A walk that knows what time it is at each place.
 struct Clock<'p> {
     program: &'p Program,
-    when: BTreeMap<Task, (f64, f64)>,
+    spent: Spent,
+    when: IndexMap<Task, (f64, f64)>,
     end: f64,
     now: Vec<f64>,
     /// When the task that is walked through ends.
     limit: f64,
     notes: Vec<Vec<Note>>,
-    holding: Holding<'p>,
+    holding: Holding,
 }
 
 impl Clock<'_> {
-    fn done(&mut self, step: &Step) {
+    fn done(&mut self, index: usize, step: &Step) {
         let changed = self.holding.add(step);
-        let here = self.program.rank(self.program.stage(step));
+        let here = self.spent.place[index];
         if self.program.bodies[step.body].kind.varies() {
-            let then = self.now[here] + self.program.flops(step) as f64;
+            let then = self.now[here] + self.spent.flops[index];
             self.now[here] = then.min(self.limit);
         }
         if let Some(place) = changed {
@@ -172,18 +236,18 @@ impl MeshImpl for Clock<'_> {
         Ok(())
     }
 
-    fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
-        self.done(step);
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        self.done(index, step);
         Ok(())
     }
 
     fn collective(
         &mut self,
-        _index: usize,
+        index: usize,
         step: &Step,
         _collective: &Collective,
     ) -> Result<(), Infallible> {
-        self.done(step);
+        self.done(index, step);
         Ok(())
     }
 

@@ -2,14 +2,13 @@
 //! held at each step. It is a [`MeshImpl`] that holds no numbers, so a study of any size costs the
 //! same to tally.
 
-use super::held::Holding;
+use super::held::{Holding, Spent};
 use crate::exec::host::Traffic;
 use crate::graph::op::Phase;
 use crate::index::ValueId;
 use crate::spmd::collective::{Collective, CollectiveKind};
 use crate::spmd::program::{Program, Step};
 use crate::spmd::run::{MeshImpl, run};
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Sums over one step, per processor unless said otherwise; in a pipeline, of the cell that has the
@@ -71,8 +70,9 @@ impl Tally {
         let holding = Holding::new(program);
         let at_first = |&peak: &u64| CellTotals { peak, ..CellTotals::default() };
         let cells = holding.bytes().iter().map(at_first).collect();
+        let (spent, trips) = (Spent::of(program), vec![None; program.steps.len()]);
         let tally = Self::default();
-        let mut counter = Counter { program, holding, cells, places: BTreeMap::new(), tally };
+        let mut counter = Counter { program, spent, trips, holding, cells, tally };
         let Ok(()) = run(program, Phase::Update, &mut counter);
         let Counter { mut tally, cells, .. } = counter;
         let most = |of: fn(&CellTotals) -> f64| cells.iter().map(of).fold(0.0, f64::max);
@@ -91,39 +91,29 @@ impl Tally {
 
 struct Counter<'p> {
     program: &'p Program,
-    holding: Holding<'p>,
+    spent: Spent,
+    /// What each collective moves, once it has been met.
+    trips: Vec<Option<Trip>>,
+    holding: Holding,
     /// Per place along the pipeline.
     cells: Vec<CellTotals>,
-    /// Where each collective stands in `moved`.
-    places: BTreeMap<usize, usize>,
     tally: Tally,
 }
 
-impl Counter<'_> {
-    fn hold(&mut self, step: &Step) {
-        if let Some(place) = self.holding.add(step) {
-            let peak = &mut self.cells[place].peak;
-            *peak = (*peak).max(self.holding.bytes()[place]);
-        }
-    }
+/// What a collective moves each time.
+#[derive(Debug, Clone, Copy)]
+struct Trip {
+    /// Where it stands in `moved`.
+    place: usize,
+    traffic: Traffic,
+    sent_by_processor: f64,
+    /// The place along the pipeline that sends it.
+    sender: usize,
 }
 
-impl MeshImpl for Counter<'_> {
-    type Error = Infallible;
-
-    fn compute(&mut self, _index: usize, step: &Step) -> Result<(), Infallible> {
-        let rank = self.program.rank(self.program.stage(step));
-        self.cells[rank].flops += self.program.flops(step) as f64;
-        self.hold(step);
-        Ok(())
-    }
-
-    fn collective(
-        &mut self,
-        index: usize,
-        step: &Step,
-        collective: &Collective,
-    ) -> Result<(), Infallible> {
+impl Counter<'_> {
+    /// A collective that is met for the first time.
+    fn trip(&mut self, index: usize, step: &Step, collective: &Collective) -> Trip {
         let mesh = &self.program.mesh;
         let n = mesh.group_size(&collective.axes);
         let here = mesh.processors() / self.program.ranks() as u64;
@@ -136,20 +126,48 @@ impl MeshImpl for Counter<'_> {
         let sent = sent * self.program.dtype.bytes();
         let traffic =
             Traffic { messages: collective.messages_of_group(n) * groups, bytes: sent * groups };
-        let per_processor = sent as f64 / n as f64;
-        let next = self.tally.moved.len();
-        let place = *self.places.entry(index).or_insert(next);
-        if place == next {
-            let slice_bytes = elements.sum::<u64>() * self.program.dtype.bytes();
-            self.tally.moved.push(Moved { step: index, slice_bytes, ..Moved::default() });
+        let place = self.tally.moved.len();
+        let slice_bytes = elements.sum::<u64>() * self.program.dtype.bytes();
+        self.tally.moved.push(Moved { step: index, slice_bytes, ..Moved::default() });
+        let sender = self.program.rank(hop.unwrap_or_else(|| self.program.stage(step)));
+        Trip { place, traffic, sent_by_processor: sent as f64 / n as f64, sender }
+    }
+
+    fn hold(&mut self, step: &Step) {
+        if let Some(place) = self.holding.add(step) {
+            let peak = &mut self.cells[place].peak;
+            *peak = (*peak).max(self.holding.bytes()[place]);
         }
+    }
+}
+
+impl MeshImpl for Counter<'_> {
+    type Error = Infallible;
+
+    fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
+        self.cells[self.spent.place[index]].flops += self.spent.flops[index];
+        self.hold(step);
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        index: usize,
+        step: &Step,
+        collective: &Collective,
+    ) -> Result<(), Infallible> {
+        let trip = match self.trips[index] {
+            Some(trip) => trip,
+            None => self.trip(index, step, collective),
+        };
+        self.trips[index] = Some(trip);
+        let Trip { place, traffic, sent_by_processor, sender } = trip;
         let moved = &mut self.tally.moved[place];
         moved.times += 1;
-        moved.sent_bytes_per_processor += per_processor;
+        moved.sent_bytes_per_processor += sent_by_processor;
         moved.traffic.messages += traffic.messages;
         moved.traffic.bytes += traffic.bytes;
-        let sender = self.program.rank(hop.unwrap_or_else(|| self.program.stage(step)));
-        self.cells[sender].sent += per_processor;
+        self.cells[sender].sent += sent_by_processor;
         self.tally.totals.messages += traffic.messages;
         self.tally.totals.bytes += traffic.bytes;
         self.hold(step);

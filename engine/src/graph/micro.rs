@@ -51,6 +51,11 @@ impl MicroBatches {
         [option("micro_batches", count), option("batch", OptValue::Word(self.dim.to_string()))]
     }
 
+    /// Whether so many rows make as many parts as asked for.
+    pub const fn makes(whole: u64, count: u64) -> bool {
+        count > 0 && whole >= count && whole.div_ceil(whole.div_ceil(count)) == count
+    }
+
     /// How many there are.
     pub const fn count(&self) -> u64 {
         self.whole.div_ceil(self.size)

@@ -9,7 +9,7 @@ use super::optimizer::adafactor::Adafactor;
 use super::optimizer::adam::Adam;
 use super::optimizer::schedule::{Decay, End, Schedule};
 use super::options::{DTYPES, Reader, SWITCH};
-use crate::diag::{Code, Diagnostic, Hint};
+use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::spec::ast::{Opt, OptValue};
 
 /// What `train` says.
@@ -53,6 +53,23 @@ impl Default for TrainOptions {
 
 /// The most micro-batches of a step.
 pub const MAX_MICRO_BATCHES: u64 = 1 << 16;
+
+/// A number of micro-batches that is out of range, if an option says one.
+pub fn beyond(option: &Opt) -> Option<f64> {
+    let OptValue::Number(n) = option.value else { return None };
+    let is_legal = n.fract() == 0.0 && (1.0..=MAX_MICRO_BATCHES as f64).contains(&n);
+    (n.is_finite() && !is_legal).then_some(n)
+}
+
+/// Reports a number of micro-batches that is out of range, with the nearest legal ones; by default
+/// there are as many as without the option.
+pub fn report_beyond(place: Span, nearest: &[u64]) -> Diagnostic {
+    let message = format!("`micro_batches` takes a whole number from 1 to {MAX_MICRO_BATCHES}");
+    let take =
+        |d: Diagnostic, n: &u64| d.hint(Hint::edit(format!("Take {n}."), place, n.to_string()));
+    nearest.iter().fold(Diagnostic::error(Code::BadOption, place, message), take)
+}
+
 /// What a text is cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tokens {
@@ -162,7 +179,9 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
         dtype: read.choice("dtype", DTYPES).unwrap_or_default(),
     };
     // The builder reads them; here they are checked.
-    let cuts = read.whole("micro_batches", 1, MAX_MICRO_BATCHES).is_some();
+    // A number that is out of range is told when it is known how many rows there are.
+    let is_beyond = read.get("micro_batches").is_some_and(|o| beyond(o).is_some());
+    let cuts = is_beyond || read.whole("micro_batches", 1, MAX_MICRO_BATCHES).is_some();
     read.word("batch");
     if let Some(option) = read.get("batch").filter(|_| !cuts) {
         let hint = Hint::edit("Remove it.", option.span, "");

@@ -163,9 +163,11 @@ impl<'a> Search<'a> {
         let mut mends = Vec::new();
         let pipe = self.study.pipe;
         if !self.splits_only {
-            mends.extend(pipe.into_iter().flat_map(|pipe| self.of_pipeline(pipe)));
+            mends.extend(self.of_pipeline());
         }
         if pipe.is_none() {
+            let remat = || self.with_remat(&self.unchanged()).filter(|mend| self.fits(mend));
+            mends.extend(if self.splits_only { None } else { remat() });
             mends.extend(self.parts());
         }
         mends.extend(self.splits(&dims[..dims.len().min(MOST_DIMS)]));
@@ -215,8 +217,17 @@ impl<'a> Search<'a> {
         Some(Mend { text, need, splits, ..mend.clone() })
     }
 
+    /// The stages of a pipeline, or the blocks of a study that trains, computed again.
     fn with_remat(&self, mend: &Mend) -> Option<Mend> {
-        let text = edit::set_option(&mend.text, "pipeline", "remat", "on");
+        let text = match self.study.pipe {
+            Some(pipe) if pipe.remat_of_last() => return None,
+            Some(_) => edit::set_option(&mend.text, "pipeline", "remat", "on"),
+            None if self.study.graph.gradients.is_empty() => return None,
+            None => edit::set_block_option(&mend.text, "remat", "on"),
+        };
+        if text == mend.text {
+            return None;
+        }
         self.then(mend, "compute activations again (`remat:on`)".to_owned(), text)
     }
 
@@ -227,15 +238,13 @@ impl<'a> Search<'a> {
     }
 
     /// Changes of the pipeline: less is held at a time, or each cell has fewer layers.
-    fn of_pipeline(&self, pipe: &Pipe) -> Vec<Mend> {
+    fn of_pipeline(&self) -> Vec<Mend> {
         let Planned { text, program, mesh, .. } = self.study;
         let Some(cells) = &program.cells else { return Vec::new() };
         let now = self.unchanged();
         let fits = |mend: &Mend| self.fits(mend);
         let mut mends = Vec::new();
-        if !pipe.remat_of_last() {
-            mends.extend(self.with_remat(&now).filter(fits));
-        }
+        mends.extend(self.with_remat(&now).filter(fits));
         mends.extend(self.parts());
         let over = &mesh.dim(cells.axis()).name;
         let mut wider = MORE.map(|factor| mesh.size(cells.axis()) * u64::from(factor)).into_iter();
@@ -271,8 +280,7 @@ impl<'a> Search<'a> {
             best.clone()
         };
         let now = self.unchanged();
-        let can_remat = self.study.pipe.is_some_and(|pipe| !pipe.remat_of_last());
-        let remat = if can_remat { keep(self.with_remat(&now)) } else { now };
+        let remat = keep(self.with_remat(&now));
         for count in self.more() {
             keep(self.with_micro_batches(&remat, count));
         }

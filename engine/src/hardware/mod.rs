@@ -23,6 +23,10 @@ pub struct Hardware {
 }
 
 const GB: u64 = 1_000_000_000;
+/// So many names are offered for one that is not known.
+const MOST_NEAR: usize = 2;
+/// The length of the word `hardware`.
+const WORD: u32 = 8;
 
 /// The kinds that are known by name, and the bytes each holds: as their makers say, in powers of
 /// ten; of a TPU v2 chip's 16 GB and a v3 chip's 32 GB, what each of its two cores has (`GPipe`,
@@ -65,23 +69,32 @@ impl Hardware {
                 None
             }
         })?;
+        if name.is_none() && options.is_empty() {
+            diagnostics.push(says_nothing(span));
+            return None;
+        }
         let mut read = Reader::new("hardware", options, &["memory", "flops"], diagnostics);
         if let Some(option) = read.get("flops") {
             let message = "`flops` has no effect yet: costs are operations and bytes, not seconds";
             let d = Diagnostic::warning(Code::Unused, option.span, message);
             read.report(d.hint(Hint::edit("Remove it.", option.span, "")));
         }
+        let known = name.as_ref().and_then(|n| KNOWN.iter().find(|k| k.0 == n.text));
         let stated = match read.get("memory") {
             Some(option) => {
                 let bytes = bytes(&option.value);
                 if bytes.is_none() {
-                    read.bad(option, "bytes: `16GB`, `16GiB`, `1.6e10`");
+                    let message = "`memory` takes bytes: `16GB`, `16GiB`, `1.6e10`";
+                    let d = Diagnostic::error(Code::BadOption, option.value_span, message);
+                    let d = d.hint(Hint::edit("Write `16GB`.", option.value_span, "16GB"));
+                    // without it, only a known name says how much there is
+                    let out = Hint::edit("Leave `memory` out.", option.span, "");
+                    read.report(if known.is_some() { d.hint(out) } else { d });
                 }
                 Some(bytes?)
             }
             None => None,
         };
-        let known = name.as_ref().and_then(|n| KNOWN.iter().find(|k| k.0 == n.text));
         if let (None, None, Some(name)) = (stated, known, name) {
             let names = KNOWN.map(|k| k.0);
             let message = format!(
@@ -90,7 +103,7 @@ impl Hardware {
                 names.join(", ")
             );
             let mut d = Diagnostic::error(Code::Hardware, name.span, message);
-            if let Some(near) = nearest(&name.text, names) {
+            for near in near(&name.text) {
                 d = d.hint(Hint::edit(format!("Write `{near}`."), name.span, near));
             }
             let end = Span::new(name.span.end, name.span.end);
@@ -108,6 +121,34 @@ impl Hardware {
             .as_ref()
             .map_or_else(|| "`hardware` says".to_owned(), |name| format!("a `{name}` has"))
     }
+}
+
+/// The known names nearest to one: those that it is the end or another part of, else the one that is
+/// written most alike.
+fn near(name: &str) -> Vec<&'static str> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+    let part = plain(name);
+    let known = KNOWN.iter().map(|k| k.0).filter(|_| part.len() > 1);
+    let (of_end, of_part): (Vec<&str>, Vec<&str>) = known
+        .filter(|known| plain(known).contains(&part))
+        .partition(|known| plain(known).ends_with(&part));
+    let parts = if of_end.is_empty() { of_part } else { of_end };
+    if parts.is_empty() || parts.len() > MOST_NEAR {
+        return nearest(name, KNOWN.map(|k| k.0)).into_iter().collect();
+    }
+    parts
+}
+
+/// A statement without name and options.
+fn says_nothing(span: Span) -> Diagnostic {
+    let message =
+        "`hardware` has no effect: it says neither which processors nor how much memory they have";
+    let end = Span::new(span.start + WORD, span.start + WORD);
+    let mend = |name: &str| Hint::edit(format!("Write `{name}`."), end, format!(" {name}"));
+    let own = Hint::edit("Say how much memory a processor has.", end, " memory:16GB");
+    let names = KNOWN.map(|k| mend(k.0)).into_iter();
+    let d = Diagnostic::warning(Code::Unused, span, message);
+    names.chain([own]).fold(d, Diagnostic::hint)
 }
 
 /// Bytes, as a number or with a unit.

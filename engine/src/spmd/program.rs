@@ -244,10 +244,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// The places in the list of a body's steps.
-    pub fn steps_of(&self, body: BodyId) -> Range<usize> {
-        let start = self.steps.partition_point(|s| s.body < body);
-        start..self.steps.partition_point(|s| s.body <= body)
+    /// The places of each body's steps in the list.
+    pub fn steps_of_bodies(&self) -> IdVec<BodyId, Range<usize>> {
+        let mut start = 0;
+        let range = |body: BodyId| {
+            let rest = &self.steps[start..];
+            let end = start + rest.partition_point(|step| step.body <= body);
+            std::mem::replace(&mut start, end)..end
+        };
+        self.bodies.ids().map(range).collect()
     }
 
     /// Whether a body is run for each of several micro-batches.

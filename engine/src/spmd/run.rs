@@ -67,6 +67,7 @@ pub fn run_at<M: MeshImpl>(
     places: &Range<usize>,
     mesh: &mut M,
 ) -> Result<(), M::Error> {
+    let ranges = program.steps_of_bodies();
     for (index, &entry) in program.order.iter().enumerate() {
         let body = &program.bodies[entry.body];
         let is_of_stage = body.kind.varies();
@@ -76,7 +77,7 @@ pub fn run_at<M: MeshImpl>(
         mesh.enter(index, entry)?;
         let is_here =
             |step: &Step| is_of_stage || places.contains(&program.rank(program.stage(step)));
-        let steps = program.steps_of(entry.body);
+        let steps = ranges[entry.body].clone();
         walk_steps(program, steps, |step| step.phase <= last && is_here(step), mesh)?;
         mesh.leave();
     }

@@ -61,8 +61,10 @@ impl Outlook {
         let layers = self.layers().len();
         let limit = schedule.limits(extent).into_iter().next();
         let why_not = if let Some(limit) = limit {
-            let near: Vec<String> = limit.nearest.iter().map(u32::to_string).collect();
-            let nearest = || format!("; nearest: {} {}", near.join(" or "), limit.what.name());
+            let near = self.numbers(schedule, extent).nearest(limit.what, limit.given.into());
+            let what = if near == [1] { limit.what.of_one() } else { limit.what.name() };
+            let near: Vec<String> = near.iter().map(u32::to_string).collect();
+            let nearest = || format!("; nearest: {} {what}", near.join(" or "));
             let nearest = if near.is_empty() { String::new() } else { nearest() };
             Some(format!("{}{nearest}.", capital(&limit.to_string())))
         } else if extent.stages() as usize > layers {

@@ -8,8 +8,10 @@
 //! ```
 
 pub mod flops;
+mod numbers;
 pub mod pipe;
 mod read;
+mod limits;
 pub mod outlook;
 pub mod change;
 
@@ -55,11 +57,18 @@ impl Surroundings<'_> {
     /// cut into stages if it is a pipeline.
     pub fn lay(self, diagnostics: &mut Vec<Diagnostic>) -> Laid {
         let Self { spec, mesh, .. } = self;
-        let pipe = Pipe::read(self, diagnostics);
+        let has_errors = |list: &[Diagnostic]| list.iter().any(Diagnostic::is_error);
+        let before = diagnostics.len();
+        let read = Pipe::read(self, diagnostics);
+        let is_wrong = has_errors(&diagnostics[before..]);
+        let pipe = read.clone().filter(|pipe| !is_wrong && pipe.is_legal());
         let places = Places { cells: pipe.as_ref().map(Pipe::over), ..self.places.clone() };
         let around = Surroundings { places: &places, ..self };
         let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
+        let before = diagnostics.len();
         let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
+        let is_built = !has_errors(&diagnostics[before..]);
+        diagnostics.extend(read.iter().flat_map(|pipe| pipe.problems(&built.graph, is_built)));
         let micro = cutting.as_ref().zip(built.graph.micro.as_ref());
         let is_legal = |n| pipe.as_ref().is_none_or(|pipe| pipe.takes(n));
         diagnostics.extend(micro.and_then(|(cutting, micro)| cutting.fewer(micro, is_legal)));

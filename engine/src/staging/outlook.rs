@@ -10,6 +10,7 @@
 //! each layer costs, the unit of that.
 
 use super::flops::Flops;
+use super::numbers::Numbers;
 use super::pipe::Pipe;
 use crate::cost::held::{Held, over_time};
 use crate::graph::Graph;
@@ -32,6 +33,8 @@ pub struct Outlook {
     pipe: Pipe,
     order: Order,
     costs: Costs,
+    /// Rows of the batch.
+    rows: Option<u64>,
     /// Of each layer: its name, and what a micro-batch costs in it, forward and backward.
     layers: Vec<(String, f64)>,
     /// The stages, in the order of the model.
@@ -87,8 +90,9 @@ impl Outlook {
         let costs = pipe.costs(&flops, &graph.stage_of_layer, order.extent().stages());
         let timeline = simulate(&order, &costs).ok()?;
         let held = over_time(program, &timeline);
-        let mut outlook =
-            Self { pipe: pipe.clone(), order, costs, layers, stages: IdVec::new(), timeline, held };
+        let rows = program.micro.as_ref().map(|micro| micro.whole);
+        let (pipe, stages) = (pipe.clone(), IdVec::new());
+        let mut outlook = Self { pipe, order, costs, rows, layers, stages, timeline, held };
         outlook.stages = outlook.parts(&graph.stage_of_layer);
         Some(outlook)
     }
@@ -136,7 +140,7 @@ impl Outlook {
 
     /// Whether the user says how many stages a cell holds.
     pub const fn says_chunks(&self) -> bool {
-        self.pipe.says_chunks
+        self.pipe.said.chunks.is_some()
     }
 
     /// How many micro-batches are asked for; the batch may have rows for fewer.
@@ -186,6 +190,12 @@ impl Outlook {
     /// Figures with four micro-batches per cell.
     pub fn with_enough(&self) -> Result<Figures, String> {
         self.with(ENOUGH.saturating_mul(self.extent().ranks))
+    }
+
+    /// What other numbers of this pipeline must fit.
+    pub(super) fn numbers(&self, schedule: Schedule, extent: Extent) -> Numbers {
+        let (layers, rows) = (Some(self.layers.len() as u64), self.rows);
+        Numbers { schedule, extent, follows_cells: false, layers, rows }
     }
 
     /// The cells by number.

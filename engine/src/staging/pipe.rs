@@ -6,9 +6,10 @@
 //! ```
 
 use super::flops::Flops;
+use super::numbers::Said;
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
-use crate::graph::build::micro::Cutting;
+use crate::graph::build::micro::{Cutting, TAKE_WHOLE, counted};
 use crate::graph::micro::MicroBatches;
 use crate::index::{IdVec, MeshAxis, MicroBatch, Stage};
 use crate::picture;
@@ -19,6 +20,7 @@ use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
 use crate::pipeline::recompute::{Remat, recompute_those};
 use crate::pipeline::schedule::Schedule;
+use crate::pipeline::schedule::limit::Quantity;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
 use crate::spmd::program::Program;
@@ -29,8 +31,8 @@ use crate::timeline::Timeline;
 pub struct Pipe {
     pub(super) axis: MeshAxis,
     pub(super) extent: Extent,
-    /// Whether the user says how many stages a cell holds.
-    pub(super) says_chunks: bool,
+    /// Where the user says so.
+    pub(super) said: Said,
     pub(super) schedule: Schedule,
     pub(super) remat: Remat,
     pub(super) batch: Option<String>,
@@ -47,7 +49,10 @@ impl Pipe {
     /// How it has the batch cut.
     pub fn cutting(&self) -> Cutting {
         let count = u64::from(self.extent.micro_batches);
-        Cutting { is_pipeline: true, ..Cutting::new(self.batch.as_deref(), count, self.span) }
+        let take = || self.said.take(Quantity::MicroBatches, 1, TAKE_WHOLE.to_owned());
+        let whole = self.takes(1).then(take);
+        let cutting = Cutting::new(self.batch.as_deref(), count, self.span);
+        Cutting { is_pipeline: true, whole, ..cutting }
     }
 
     /// The mesh dimension that carries its cells.
@@ -83,10 +88,10 @@ impl Pipe {
         let fault = |message: String, span| Diagnostic::error(Code::Pipeline, span, message);
         let costs = match &self.costs {
             Some((costs, span)) if costs.len() != layers => {
-                let message =
-                    format!("`costs` lists {} layers, the model has {layers}", costs.len());
+                let listed = counted(costs.len() as u64, "layer");
+                let message = format!("`costs` lists {listed}, the model has {layers}");
                 let without = Hint::edit("Take the operations of the layers.", *span, "");
-                return Err(fault(message, *span).hint(without).hint(listed(graph)));
+                return Err(fault(message, *span).hint(without).hint(self::listed(graph)));
             }
             Some((costs, _)) => costs.clone(),
             None => Flops::of(plain).by_layer(graph),
@@ -96,8 +101,11 @@ impl Pipe {
                 let total: u64 = counts.iter().sum();
                 if counts.len() != stages || total != layers as u64 {
                     let message = format!(
-                        "`balance` gives {} stages {total} layers; there are {stages} stages and {layers} layers",
-                        counts.len()
+                        "`balance` gives {} {}; there are {} and {}",
+                        counted(counts.len() as u64, "stage"),
+                        counted(total, "layer"),
+                        counted(stages as u64, "stage"),
+                        counted(layers as u64, "layer"),
                     );
                     let even = Hint::edit("Take the most even cut.", *span, "");
                     return Err(fault(message, *span).hint(even).hint(listed(graph)));
@@ -113,17 +121,7 @@ impl Pipe {
         };
         let partition = partition.map_err(|e| {
             let message = format!("The model cannot be cut into {stages} stages: {e}");
-            let fewer = layers / self.extent.chunks.max(1) as usize;
-            let mut d = fault(message, self.span);
-            if stages > layers && fewer > 0 {
-                let name = self.schedule.name();
-                let each = match self.extent.chunks {
-                    1 => String::new(),
-                    chunks => format!(", as `{name}` has {chunks} stages in each"),
-                };
-                d = d.hint(Hint::new(format!("Take at most {fewer} cells{each}.")));
-            }
-            d.hint(listed(graph))
+            fault(message, self.span).hint(listed(graph))
         })?;
         let stage = |layer| Stage(partition.cell(layer) as u32);
         // Few rows may make fewer micro-batches than asked for.
@@ -218,8 +216,11 @@ fn costing(tasks: StageCosts, cost: f64) -> StageCosts {
 }
 
 /// The layers by name.
-fn listed(graph: &Graph) -> Hint {
+pub(super) fn listed(graph: &Graph) -> Hint {
     let layers = &graph.layers;
+    if let [only] = &layers[..] {
+        return Hint::new(format!("The only layer is {only}."));
+    }
     let mut shown: Vec<&str> = layers.iter().take(8).map(String::as_str).collect();
     if layers.len() > shown.len() {
         shown.push("…");

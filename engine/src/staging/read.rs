@@ -1,17 +1,18 @@
 //! Reads the `pipeline` statement and checks it against mesh, rules and the schedule's limits.
 
 use super::Surroundings;
+use super::numbers::{MOST_CHUNKS, Said};
 use super::pipe::Pipe;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::graph::options::Reader;
-use crate::graph::train::MAX_MICRO_BATCHES;
+use crate::graph::train::{MAX_MICRO_BATCHES, beyond};
 use crate::index::MeshAxis;
 use crate::layout::mesh::Mesh;
 use crate::pipeline::order::Extent;
 use crate::pipeline::recompute::Remat;
 use crate::pipeline::schedule::Schedule;
-use crate::pipeline::schedule::limit::Quantity;
 use crate::spec::ast::{Opt, OptValue, Spec, Stmt};
+use crate::spec::lex::written;
 
 /// The options of `pipeline`.
 const OPTIONS: &[&str] = &[
@@ -34,19 +35,23 @@ const MOST_HOP: f64 = 1e6;
 const MOST_COST: f64 = 1e15;
 
 impl Pipe {
-    /// Reads the statement; `None` if there is none or it is wrong.
+    /// Reads the statement, whose numbers may be wrong; `None` if there is none, or no telling what
+    /// it runs over or by which schedule.
     pub fn read(around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let Surroundings { spec, mesh, rules, places } = around;
         let (options, span) = spec.items.iter().find_map(|item| {
             if let Stmt::Pipeline(options) = &item.stmt { Some((options, item.span)) } else { None }
         })?;
-        let before = diagnostics.len();
+        let is_mesh_broken = is_mesh_broken(spec, diagnostics);
         said_twice(spec, diagnostics);
         let mut read = Reader::new("pipeline", options, OPTIONS, diagnostics);
-        let axis = over(&mut read, mesh, span);
+        let axis = over(&mut read, mesh, span, is_mesh_broken);
         let schedule = schedule(&mut read);
-        let micro_batches = read.whole("micro_batches", 1, MAX_MICRO_BATCHES);
-        let chunks = read.whole("chunks", 1, 1 << 10);
+        let option = read.get("micro_batches");
+        let beyond = option.and_then(|o| Some((beyond(o)?, o.value_span)));
+        let micro_batches =
+            if beyond.is_some() { None } else { read.whole("micro_batches", 1, MAX_MICRO_BATCHES) };
+        let chunks = read.whole("chunks", 1, MOST_CHUNKS);
         let remat = Remat::ALL.map(|(remat, word)| (word, remat));
         let remat = read.choice("remat", &remat).unwrap_or(Remat::Never);
         let takes = format!("a number from 0 to {MOST_HOP}");
@@ -85,12 +90,16 @@ impl Pipe {
             micro_batches: micro_batches.unwrap_or(ranks) as u32,
             chunks: chunks.map_or_else(|| schedule.default_chunks(), |c| c as u32),
         };
-        limits(&mut read, schedule, extent, span);
-        let is_wrong = diagnostics[before..].iter().any(Diagnostic::is_error);
-        let says_chunks = chunks.is_some();
-        let pipe =
-            Self { axis, extent, says_chunks, schedule, remat, batch, balance, costs, hop, span };
-        (!is_wrong).then_some(pipe)
+        let place = |key: &str| read.get(key).map(|option| option.span);
+        let is_said_again = ["cells", "balance"].iter().any(|key| place(key).is_some());
+        let said = Said {
+            cells: size_of(spec, mesh_dim).filter(|_| !is_said_again),
+            micro_batches: place("micro_batches"),
+            chunks: place("chunks"),
+            beyond,
+            end: Span::new(span.start + 8, span.start + 8),
+        };
+        Some(Self { axis, extent, said, schedule, remat, batch, balance, costs, hop, span })
     }
 }
 
@@ -107,11 +116,46 @@ fn said_twice(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
     }));
 }
 
-/// The mesh dimension that carries the cells.
-fn over(read: &mut Reader<'_, '_>, mesh: &Mesh, span: Span) -> Option<MeshAxis> {
+/// Whether a line of the mesh is wrong, so that what it misses is no further mistake.
+fn is_mesh_broken(spec: &Spec, diagnostics: &[Diagnostic]) -> bool {
+    let is_of_mesh = |stmt: &Stmt| match stmt {
+        Stmt::Mesh(_) => true,
+        Stmt::Unreadable(code) => code.starts_with("mesh"),
+        Stmt::Blank
+        | Stmt::Layout(_)
+        | Stmt::Model { .. }
+        | Stmt::Dims(_)
+        | Stmt::Train(_)
+        | Stmt::Input(_)
+        | Stmt::Param(_)
+        | Stmt::State(_)
+        | Stmt::Assign { .. }
+        | Stmt::Next { .. }
+        | Stmt::Block { .. }
+        | Stmt::End
+        | Stmt::Pipeline(_)
+        | Stmt::Hardware { .. } => false,
+    };
+    let mut lines = spec.items.iter().filter(|item| is_of_mesh(&item.stmt)).map(|item| item.span);
+    lines.any(|line| {
+        let mut errors = diagnostics.iter().filter(|d| d.is_error());
+        errors.any(|d| line.start <= d.span.start && d.span.start <= line.end)
+    })
+}
+
+/// The mesh dimension that carries the cells; where the mesh is broken nobody misses it.
+fn over(
+    read: &mut Reader<'_, '_>,
+    mesh: &Mesh,
+    span: Span,
+    is_mesh_broken: bool,
+) -> Option<MeshAxis> {
     let Some(option) = read.get("over") else {
         if let ([_], Some(only)) = (mesh.dims(), mesh.axes().next()) {
             return Some(only);
+        }
+        if is_mesh_broken {
+            return None;
         }
         let message = "The pipeline does not say which mesh dimension carries its cells";
         let mut d = Diagnostic::error(Code::Pipeline, span, message);
@@ -134,12 +178,17 @@ fn over(read: &mut Reader<'_, '_>, mesh: &Mesh, span: Span) -> Option<MeshAxis> 
     if let Some(axis) = mesh.axis(name) {
         return Some(axis);
     }
+    if is_mesh_broken {
+        return None;
+    }
     let message = format!("The mesh has no dimension `{name}` to carry the cells");
     let mut d = Diagnostic::error(Code::Pipeline, option.value_span, message);
     if let Some(near) = nearest(name, mesh.dims().iter().map(|d| &*d.name)) {
         d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
     } else {
-        d = d.hint(Hint::new(format!("Add it: `mesh {name}:2`.")));
+        let start = Span::new(span.start, span.start);
+        let line = format!("mesh {}:2\n", written(name));
+        d = d.hint(Hint::edit(format!("Add it: `mesh {name}:2`."), start, line));
     }
     read.report(d);
     None
@@ -167,32 +216,12 @@ fn schedule(read: &mut Reader<'_, '_>) -> Option<Schedule> {
     None
 }
 
-/// Reports every number that the schedule cannot take, with the nearest that it can.
-fn limits(read: &mut Reader<'_, '_>, schedule: Schedule, extent: Extent, span: Span) {
-    for limit in schedule.limits(extent) {
-        let key = match limit.what {
-            Quantity::MicroBatches => "micro_batches",
-            Quantity::Chunks => "chunks",
-            Quantity::Ranks => "cells",
-        };
-        let option: Option<&Opt> = read.get(key);
-        let place = option.map_or(span, |o| o.span);
-        let message = format!("`{}`: {limit}", schedule.name());
-        let mut d = Diagnostic::error(Code::Pipeline, place, message);
-        for near in &limit.nearest {
-            let text = format!("Take {near}.");
-            d = match (limit.what, option) {
-                // The mesh says how many ranks there are.
-                (Quantity::Ranks, _) => d.hint(Hint::new(format!("Take {near} cells."))),
-                (_, Some(option)) => d.hint(Hint::edit(text, option.span, format!("{key}:{near}"))),
-                (_, None) => {
-                    let end = Span::new(span.start + 8, span.start + 8);
-                    d.hint(Hint::edit(text, end, format!(" {key}:{near}")))
-                }
-            };
-        }
-        read.report(d);
-    }
+/// Where the text says the size of a mesh dimension.
+fn size_of(spec: &Spec, mesh_dim: &str) -> Option<Span> {
+    spec.items.iter().find_map(|item| {
+        let Stmt::Mesh(pairs) = &item.stmt else { return None };
+        pairs.iter().find(|pair| pair.name.text == mesh_dim).map(|pair| pair.size_span)
+    })
 }
 
 /// A list of numbers.

@@ -49,6 +49,7 @@ fn bits<P: Pool>(session: &mut Session<P>) -> Vec<Vec<u64>> {
     let totals = session.study().totals().unwrap();
     all.push(vec![session.peak_bytes()]);
     assert_eq!(session.peak_bytes(), totals.peak_bytes_per_processor);
+    assert_eq!(session.predicted_peak_bytes(), totals.peak_bytes_per_processor);
     all
 }
 
@@ -239,6 +240,12 @@ fn wide() -> Study {
     piped("mesh p:3", "mlp batch:64 in:64 hidden:64 depth:5 out:64", "micro_batches:2")
 }
 
+/// The same with micro-batches from both ends.
+fn both_ways() -> Study {
+    let both = "micro_batches:4 schedule:dualpipe";
+    piped("mesh p:2", "mlp batch:128 in:64 hidden:64 depth:3 out:64", both)
+}
+
 fn dies() {
     let rows = [0; 3].len();
     assert!(rows > 4, "row 4 of {rows}");
@@ -293,6 +300,42 @@ fn a_cell_that_hangs_is_named_by_who_waits_for_it() {
     assert_eq!((*from, task.stage), (Rank(1), Stage(1)), "{fault}");
     assert!(fault.to_string().contains("waited 0.3 s in step "), "{fault}");
     assert!(fault.to_string().contains("` from cell 1, which was at 1"), "{fault}");
+}
+
+/// Cells that work both ways at once: a cell has a stage of either copy.
+#[test]
+fn a_cell_that_dies_both_ways_is_named() {
+    for nth in [60, 90] {
+        let mut session = Session::new(&both_ways(), None, Faulty::new(2, nth, dies)).unwrap();
+        let fault = until_fault(&mut session);
+        assert_eq!(fault.cell, Rank(1));
+        assert_eq!(fault.kind, Kind::Died("row 4 of 3".to_owned()));
+        let steps = session.steps_done();
+        let said = fault.to_string();
+        let starts = format!("cell 1 died in step {steps} at ");
+        assert!(said.starts_with(&starts) && said.ends_with(": row 4 of 3"), "{said}");
+        assert_eq!(session.step().loss, None);
+    }
+    let mut alone = Session::new(&both_ways(), None, Faulty::new(1, 60, dies)).unwrap();
+    let said = until_fault(&mut alone).to_string();
+    assert!(said.contains(" died in step ") && said.ends_with(": row 4 of 3"), "{said}");
+}
+
+#[test]
+fn a_cell_that_hangs_both_ways_is_named_by_who_waits_for_it() {
+    let hangs = || std::thread::sleep(Duration::from_secs(30));
+    let limit = Duration::from_millis(300);
+    for nth in [60, 90] {
+        let session = Session::new(&both_ways(), None, Faulty::new(2, nth, hangs)).unwrap();
+        let fault = until_fault(&mut session.patient(limit));
+        let Kind::Waited { from, which, .. } = &fault.kind else { unreachable!("{fault}") };
+        assert_eq!((fault.cell, *from), (Rank(0), Rank(1)), "{fault}");
+        assert!(matches!(which, Spot::Task(_)), "{fault}");
+        assert!(fault.to_string().contains("` from cell 1, which was at "), "{fault}");
+    }
+    let session = Session::new(&both_ways(), None, Faulty::new(1, 60, hangs)).unwrap();
+    let fault = until_fault(&mut session.patient(limit));
+    assert_eq!(fault.kind, Kind::Stuck { limit }, "{fault}");
 }
 
 /// Where all cells take turns on one thread nobody can wait for another; the caller still does not

@@ -108,6 +108,12 @@ fn schedules_say_why_not() {
         "The number of micro-batches is 2, not an even number, at least 8: half of them go each \
          way, and each half must fill the pipeline; nearest: 8 micro-batches."
     );
+    // Of 21 rows nobody makes 8 micro-batches.
+    let rows = "mesh p:2\nmodel mlp batch:21 depth:5\ntrain\npipeline over:p micro_batches:7\n";
+    let choices = study(rows).outlook().unwrap().choices();
+    let found = choices.into_iter().find(|c| c.schedule == Schedule::Interleaved);
+    let why = found.unwrap().why_not.unwrap();
+    assert!(why.ends_with("nearest: 6 micro-batches."), "{why}");
     let many = study(&text(8, "micro_batches:8")).outlook().unwrap();
     let found = many.choices().into_iter().find(|c| c.schedule == Schedule::Interleaved);
     let why = found.unwrap().why_not.unwrap();

@@ -8,9 +8,9 @@ use crate::run_client::{RunLog, Runs};
 use crate::state::Studio;
 use crate::widgets::Stepper;
 use leptos::prelude::*;
-use meshwork_engine::graph::op::Dtype;
+use meshwork_engine::likeness::Likeness;
 use meshwork_engine::study::Study;
-use meshwork_wire::run::{Event, Traffic};
+use meshwork_wire::run::Event;
 
 /// What runs when the study does not say how many steps.
 const DEFAULT_STEPS: u64 = 100;
@@ -101,7 +101,7 @@ fn Here(studio: Studio, runs: Runs) -> impl IntoView {
                 <p class="note">"The study has been changed since this run."</p>
             </Show>
             <RunView log=log label="here" />
-            {move || log.with(|l| proof(l.end.as_ref()?, &l.text))}
+            {move || log.with(proof)}
             <SampleBox
                 log=log
                 written=runs.sample_here
@@ -210,57 +210,22 @@ fn status(log: &RunLog) -> String {
     }
 }
 
-/// How a difference from the same run on one processor is to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Likeness {
-    /// There is none.
-    Same,
-    /// It is what another order of summation gives.
-    Rounded,
-    /// It is more, and single precision; optimizers magnify rounding.
-    Unclear,
-    /// It is more than rounding.
-    Other,
-}
-
-impl Likeness {
-    fn of(difference: f64, dtype: Dtype) -> Self {
-        match dtype {
-            _ if difference == 0.0 => Self::Same,
-            Dtype::F32 if difference <= 1e-3 => Self::Rounded,
-            Dtype::F32 => Self::Unclear,
-            Dtype::F64 if difference <= 1e-6 => Self::Rounded,
-            Dtype::F64 => Self::Other,
-        }
-    }
-
-    const fn looks(self) -> (&'static str, Icon) {
-        match self {
-            Self::Same | Self::Rounded => ("verdict good", Icon::Check),
-            Self::Unclear => ("verdict odd", Icon::Warning),
-            Self::Other => ("verdict bad", Icon::Error),
-        }
-    }
-
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Same => ", bit for bit the same.",
-            Self::Rounded => ", the rounding of another order of summation.",
-            Self::Unclear => {
-                ". Adam and its like magnify rounding, and single precision leaves it open whether \
-                 that is all: with dtype:f64 on the train line it must vanish."
-            }
-            Self::Other => ", more than rounding explains.",
-        }
+/// How a likeness looks.
+const fn looks(likeness: Likeness) -> (&'static str, Icon) {
+    match likeness {
+        Likeness::Same | Likeness::Rounded => ("verdict good", Icon::Check),
+        Likeness::Unclear => ("verdict odd", Icon::Warning),
+        Likeness::Other => ("verdict bad", Icon::Error),
     }
 }
 
-/// What a run of this text that is over proves: messages and bytes as predicted, numbers as on one
-/// processor.
-pub fn proof(end: &Event, text: &str) -> Option<AnyView> {
-    let Event::Done { counted, predicted, max_difference, .. } = end else { return None };
-    let row = |name: &'static str, of: fn(&Traffic) -> u64| {
-        let (c, p) = (of(counted), of(predicted));
+/// What a run that is over proves: messages, bytes sent and bytes held as predicted, numbers as on
+/// one processor.
+pub fn proof(log: &RunLog) -> Option<AnyView> {
+    let Some(Event::Done { counted, predicted, held, max_difference, .. }) = &log.end else {
+        return None;
+    };
+    let row = |name: &'static str, c: u64, p: u64| {
         let equal = c == p;
         view! {
             <tr>
@@ -275,8 +240,9 @@ pub fn proof(end: &Event, text: &str) -> Option<AnyView> {
         }
     };
     let difference = max_difference.map(|d| {
-        let likeness = Likeness::of(d, Study::tried(text).graph().dtype);
-        let (class, sign) = likeness.looks();
+        let largest = log.curve.iter().fold(0.0, |most: f64, (_, loss)| most.max(loss.abs()));
+        let likeness = Likeness::of(d, largest, Study::tried(&log.text).graph().dtype);
+        let (class, sign) = looks(likeness);
         view! {
             <p class=class>
                 {icon(sign)}
@@ -293,7 +259,7 @@ pub fn proof(end: &Event, text: &str) -> Option<AnyView> {
             <div class="proof">
                 <h3>"The proof"</h3>
                 <table>
-                    <caption class="visually-hidden">"Traffic counted while it ran against predicted"</caption>
+                    <caption class="visually-hidden">"What was counted while it ran against predicted; bytes held are those of the processor that held the most"</caption>
                     <thead>
                         <tr>
                             <th scope="col"><span class="visually-hidden">"What"</span></th>
@@ -303,8 +269,9 @@ pub fn proof(end: &Event, text: &str) -> Option<AnyView> {
                         </tr>
                     </thead>
                     <tbody>
-                        {row("messages", |t| t.messages)}
-                        {row("bytes", |t| t.bytes)}
+                        {row("messages", counted.messages, predicted.messages)}
+                        {row("bytes sent", counted.bytes, predicted.bytes)}
+                        {held.map(|held| row("bytes held", held.counted, held.predicted))}
                     </tbody>
                 </table>
                 {difference}

@@ -4,7 +4,7 @@ use crate::format;
 use crate::icons::{Icon, icon};
 use crate::panes::run::{RunView, proof};
 use crate::panes::sample::SampleBox;
-use crate::run_client::{RunLog, Runs};
+use crate::run_client::Runs;
 use crate::state::Studio;
 use crate::widgets::code_words;
 use leptos::prelude::*;
@@ -79,7 +79,7 @@ fn There(studio: Studio, runs: Runs) -> impl IntoView {
                 </p>
             </Show>
             <RunView log=log label="on the server" />
-            {move || log.with(|l: &RunLog| proof(l.end.as_ref()?, &l.text))}
+            {move || log.with(proof)}
             <SampleBox
                 log=log
                 written=runs.sample_there

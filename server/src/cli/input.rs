@@ -2,6 +2,7 @@
 
 use super::Failure;
 use clap::Args;
+use clap::builder::RangedI64ValueParser;
 use std::io::Read as _;
 use std::time::Duration;
 
@@ -44,9 +45,17 @@ impl Input {
     }
 }
 
+/// The longest time that is waited, some thirty years.
+const MOST_SECONDS: u64 = 1_000_000_000;
+
 /// Reads an option that is a time in seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| !time.is_zero())
-        .ok_or_else(|| "it is a number of seconds above 0".to_owned())
+    time.filter(|time| !time.is_zero() && *time <= Duration::from_secs(MOST_SECONDS))
+        .ok_or_else(|| format!("it is a number of seconds above 0, {MOST_SECONDS} at most"))
+}
+
+/// Reads an option that is an amount of memory.
+pub(super) fn gibibytes() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
 }

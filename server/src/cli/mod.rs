@@ -1,5 +1,5 @@
 //! The command line. Exit status 0 if all went well, 1 for a study with errors or a run that
-//! diverged or failed, 2 for misuse.
+//! diverged, failed or is not like that on one processor, 2 for misuse.
 
 mod input;
 mod plain;

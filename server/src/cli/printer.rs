@@ -5,9 +5,11 @@ use super::plain::Plain;
 use super::plan::pairs;
 use super::table::{grouped, rate, real};
 use crate::jobs::train::{Job, Listener};
+use meshwork_engine::graph::op::Dtype;
+use meshwork_engine::likeness::Likeness;
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline::Timeline;
-use meshwork_wire::run::{Event, Traffic};
+use meshwork_wire::run::{Event, Held, Traffic};
 use std::io::{self, StdoutLock, Write as _};
 use std::ops::ControlFlow;
 
@@ -31,11 +33,22 @@ pub(super) struct Printer {
     pub(super) broken: Option<io::Error>,
     /// Whether the run has diverged or failed.
     pub(super) went_wrong: bool,
+    dtype: Dtype,
+    largest_loss: f64,
+    /// The largest difference from one processor, where rounding does not explain it.
+    pub(super) difference: Option<(f64, Likeness)>,
 }
 
 impl Listener for Printer {
     fn say(&mut self, event: Event) -> ControlFlow<()> {
         self.went_wrong |= matches!(event, Event::Diverged { .. } | Event::Failed { .. });
+        if let Event::Step { loss, .. } = event {
+            self.largest_loss = self.largest_loss.max(loss.abs());
+        }
+        if let Event::Done { max_difference: Some(difference), .. } = event {
+            let likeness = Likeness::of(difference, self.largest_loss, self.dtype);
+            self.difference = (!likeness.is_explained()).then_some((difference, likeness));
+        }
         let written = if self.json {
             serde_json::to_string(&event)
                 .map_err(io::Error::from)
@@ -64,7 +77,7 @@ impl Listener for Printer {
 
 impl Printer {
     /// A printer for a run of so many steps.
-    pub(super) fn new(json: bool, steps: u64) -> Self {
+    pub(super) fn new(json: bool, steps: u64, dtype: Dtype) -> Self {
         Self {
             out: Plain(io::stdout().lock()),
             json,
@@ -74,6 +87,9 @@ impl Printer {
             timeline: None,
             broken: None,
             went_wrong: false,
+            dtype,
+            largest_loss: 0.0,
+            difference: None,
         }
     }
 
@@ -162,12 +178,13 @@ impl Printer {
                 steps_per_second,
                 counted,
                 predicted,
+                held,
                 max_difference,
                 timeline: _,
             } => {
                 let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));
                 writeln!(out, "done: {loss}{} steps/s", rate(*steps_per_second))?;
-                compare(out, *counted, *predicted)?;
+                compare(out, *counted, *predicted, *held)?;
                 if let Some(d) = max_difference {
                     writeln!(out, "largest difference from one processor: {d:.3e}")?;
                 }
@@ -188,11 +205,18 @@ fn perplexity_of(x: f64) -> String {
     if x < 1e6 { rate(x) } else { real(x) }
 }
 
-fn compare(out: &mut impl io::Write, counted: Traffic, predicted: Traffic) -> io::Result<()> {
+fn compare(
+    out: &mut impl io::Write,
+    counted: Traffic,
+    predicted: Traffic,
+    held: Option<Held>,
+) -> io::Result<()> {
     let line = |what: &str, counted: u64, predicted: u64| {
         let verdict = if counted == predicted { "as predicted" } else { "NOT as predicted" };
         format!("{what} {verdict}: {} (predicted {})", grouped(counted), grouped(predicted))
     };
     writeln!(out, "{}", line("messages", counted.messages, predicted.messages))?;
-    writeln!(out, "{}", line("bytes sent", counted.bytes, predicted.bytes))
+    writeln!(out, "{}", line("bytes sent", counted.bytes, predicted.bytes))?;
+    let Some(Held { counted, predicted }) = held else { return Ok(()) };
+    writeln!(out, "{}", line("bytes held by a processor", counted, predicted))
 }

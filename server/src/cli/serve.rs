@@ -1,7 +1,7 @@
 //! `meshwork serve`: the studio and the API on an address.
 
 use super::Failure;
-use super::input::seconds;
+use super::input::{gibibytes, seconds};
 use crate::origin::LOOPBACK;
 use crate::state::{Config, State};
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
     /// Let runs hold so many GiB together
-    #[arg(long, value_name = "GIB", default_value_t = 8)]
+    #[arg(long, value_name = "GIB", default_value_t = 8, value_parser = gibibytes())]
     memory: u32,
     /// Give a pipeline up whose cells have not moved for so long [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]

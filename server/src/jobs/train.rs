@@ -253,6 +253,7 @@ impl<P: Pool> Run<'_, P> {
             steps_per_second: self.session.steps_done() as f64 / seconds,
             counted: convert::traffic(self.session.counted()),
             predicted: convert::traffic(self.session.predicted()),
+            held: convert::held(&self.session),
             max_difference: in_parameters.map(|d| {
                 let is_number = !d.is_nan() && !self.difference.is_nan();
                 if is_number { d.max(self.difference) } else { f64::NAN }

@@ -83,7 +83,7 @@ fn what_the_cells_did_is_said_drawn_and_traced() {
 
 #[test]
 fn a_prediction_is_traced() {
-    let draw = meshwork(&["draw", "-", "--timeline", "--trace", "--output", "-"], PIPELINE);
+    let draw = meshwork(&["draw", "-", "--trace", "--output", "-"], PIPELINE);
     assert_eq!((draw.status, draw.err.as_str()), (0, ""));
     let trace: Value = serde_json::from_str(&draw.out).unwrap();
     assert_eq!(trace["traceEvents"].as_array().unwrap().len(), 1 + 2 * 2 + 16);
@@ -106,7 +106,8 @@ fn without_a_pipeline_there_is_nothing_to_measure() {
     }
     let none = meshwork(&["run", "-", "--steps", "0", "--trace", "t.json"], PIPELINE);
     assert_eq!(none.status, 2, "{}", none.out);
-    assert!(none.err.contains("no step was taken"), "{}", none.err);
+    assert!(none.err.contains("no step is taken"), "{}", none.err);
+    assert_eq!(none.out, "", "nothing has run");
 }
 
 /// Nobody does anything within a microsecond.
@@ -123,10 +124,35 @@ fn a_run_that_is_given_up_is_status_1() {
     assert_eq!((json.status, json.err.as_str()), (1, ""), "{}", json.out);
     let last: Event = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
     assert!(matches!(last, Event::Failed { message } if message.contains("in step 0")));
-    for wrong in ["0", "-1", "soon"] {
+    for wrong in ["0", "-1", "soon", "1e18", "1e300", "inf"] {
         let run = meshwork(&["run", "-", "--patience", wrong], PIPELINE);
         assert_eq!(run.status, 2, "{wrong}");
+        assert!(run.err.contains("above 0, 1000000000 at most"), "{wrong}: {}", run.err);
     }
+}
+
+#[test]
+fn files_that_cannot_be_written_are_said_before_the_run() {
+    let folder = TempDir::new().unwrap();
+    let [missing, fine] = ["none/t.svg", "t.json"].map(|name| folder.path().join(name));
+    let [missing, fine] = [&missing, &fine].map(|path| path.to_str().unwrap());
+    for args in [
+        ["--timeline", missing, "--trace", fine],
+        ["--timeline", fine, "--trace", missing],
+        ["--timeline", fine, "--trace", fine],
+        ["--timeline", fine, "--trace", "-"],
+        ["--timeline", "-", "--trace", fine],
+    ] {
+        let run = meshwork(&[&["run", "-", "--json"], &args[..]].concat(), PIPELINE);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{args:?}");
+        let says = if args.contains(&missing) { missing } else { "give" };
+        assert!(run.err.contains(says), "{args:?} {}", run.err);
+        assert_eq!(std::fs::exists(fine).ok(), Some(false), "{args:?}");
+    }
+    // What is there stays as it is until the run is done.
+    std::fs::write(fine, "old").unwrap();
+    let run = meshwork(&["run", "-", "--trace", fine, "--timeline", missing], PIPELINE);
+    assert_eq!((run.status, read(fine.as_ref()).as_str()), (2, "old"));
 }
 
 #[tokio::test]

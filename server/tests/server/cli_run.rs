@@ -2,6 +2,7 @@
 
 use crate::app::FIGURE_4;
 use crate::cli::{called, meshwork};
+use meshwork_wire::plan::Plan;
 use meshwork_wire::run::Event;
 use serde_json::Value;
 use std::io::Write as _;
@@ -41,17 +42,34 @@ fn a_run_says_steps_values_and_what_it_counted() {
     assert!(
         matches!(&events[6], Event::Value { name, values, .. } if name == "h" && values.len() == 64)
     );
-    let Event::Done { loss, counted, predicted, max_difference, steps_per_second, timeline: None } =
-        events[7]
+    let Event::Done {
+        loss,
+        counted,
+        predicted,
+        held: Some(held),
+        max_difference,
+        steps_per_second,
+        timeline: None,
+    } = events[7]
     else {
         panic!("{:?}", events[7])
     };
     assert!(matches!(events[4], Event::Step { loss: last, .. } if Some(last) == loss));
     assert_eq!(counted, predicted);
+    assert_eq!(held.counted, held.predicted);
+    let plan = meshwork(&["plan", "-", "--json"], FIGURE_4);
+    let plan: Plan = serde_json::from_str(&plan.out).unwrap();
+    let planned = plan.totals.peak_bytes_per_processor;
+    assert!(held.counted > planned, "what is printed is held: {held:?} {planned}");
     assert!(counted.messages > 0 && steps_per_second > 0.0);
     assert!(max_difference.unwrap() < 1e-5, "{max_difference:?}");
     let plain = meshwork(&["run", "-", "--json", "--steps", "1"], FIGURE_4);
     assert!(!plain.out.contains("max_difference"));
+    assert!(
+        plain.out.contains(&format!(r#""held":{{"counted":{planned},"predicted":{planned}}}"#))
+    );
+    let none = meshwork(&["run", "-", "--json", "--steps", "0"], FIGURE_4);
+    assert!(!none.out.contains("held"), "{}", none.out);
 }
 
 #[test]
@@ -75,6 +93,7 @@ fn a_run_for_people_is_readable() {
         "step       19   loss ",
         "bias[hidden:8] =",
         "messages as predicted",
+        "bytes held by a processor as predicted",
         "largest difference from one processor",
     ] {
         assert!(run.out.contains(part), "{part} in {}", run.out);
@@ -90,6 +109,41 @@ fn a_run_that_diverges_is_status_1() {
     let Some(Event::Diverged { step, message }) = events.last() else { panic!("{events:?}") };
     assert_eq!(*step as usize, events.len() - 1);
     assert!(message.contains("rate"));
+}
+
+/// The sum of large numbers in another order gives the sine something else altogether.
+#[test]
+fn a_difference_beyond_rounding_is_status_1() {
+    let text = "mesh p:4\nlayout a:p\ndims a:4096\ninput x[a] init:normal(0 1000)\n\
+                param w init:ones\nloss = square(w - sin(1000 * sum(x)))\n\
+                train rate:0.001 steps:3\n";
+    let args = ["run", "-", "--check"];
+    let people = meshwork(&args, text);
+    assert_eq!(people.status, 1, "{}{}", people.out, people.err);
+    let says = "error: the largest difference from one processor is ";
+    assert!(people.err.starts_with(says) && people.err.contains("dtype:f64"), "{}", people.err);
+    let json = meshwork(&[&args[..], &["--json"]].concat(), text);
+    assert_eq!(json.status, 1);
+    assert!(json.err.starts_with(says), "{}", json.err);
+    assert!(matches!(events(&json.out).last(), Some(Event::Done { .. })), "{}", json.out);
+    let without = meshwork(&args[..2], text);
+    assert_eq!((without.status, without.err.as_str()), (0, ""));
+    let help = meshwork(&["run", "--help"], "");
+    assert!(help.out.contains("exit status is 1"), "{}", help.out);
+}
+
+#[test]
+fn numbers_and_flags_that_make_no_sense_are_misuse() {
+    for (args, says) in [
+        (&["run", "-", "--memory", "0"][..], "--memory <GIB>"),
+        (&["serve", "--memory", "0"], "--memory <GIB>"),
+        (&["serve", "--patience", "1e18"], "1000000000 at most"),
+        (&["draw", "-", "--timeline", "--trace", "-o", "-"], "cannot be used with"),
+    ] {
+        let run = meshwork(args, FIGURE_4);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{args:?}");
+        assert!(run.err.contains(says), "{args:?}: {}", run.err);
+    }
 }
 
 #[test]

@@ -38,6 +38,8 @@ async fn a_run_trains_and_is_still_there_after_a_restart() {
     let done = &events[7];
     assert_eq!(done["event"], "done");
     assert_eq!(done["counted"], done["predicted"]);
+    assert_eq!(done["held"]["counted"], done["held"]["predicted"]);
+    assert!(done["held"]["counted"].as_u64().unwrap() > 0);
     assert!(done["counted"]["messages"].as_u64().unwrap() > 0);
 
     let app = app.restart();
@@ -55,6 +57,7 @@ async fn every_example_trains() {
         let events = app.events(&id).await;
         let done = events.last().unwrap();
         assert_eq!(done["counted"], done["predicted"], "{}", example.id);
+        assert_eq!(done["held"]["counted"], done["held"]["predicted"], "{}", example.id);
         let validated = events.iter().filter(|e| e["event"] == "validation").count();
         assert_eq!(validated > 0, run.get("data").is_some(), "{}", example.id);
     }

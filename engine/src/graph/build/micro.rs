@@ -7,7 +7,7 @@ use crate::graph::micro::{self, MicroBatches};
 use crate::graph::models;
 use crate::graph::op::{Op, Phase, Role};
 use crate::graph::options::Reader;
-use crate::graph::train::MAX_MICRO_BATCHES;
+use crate::graph::train::{MAX_MICRO_BATCHES, beyond, report_beyond};
 use crate::graph::{Context, micro::Varying};
 use crate::index::{Idx as _, NodeId, Stage};
 use crate::layout::dims::Name;
@@ -18,6 +18,9 @@ use std::ops::Range;
 
 /// The dimension that is cut where the study names none.
 const BATCH: &str = "batch";
+
+/// The mend for what micro-batches cannot do.
+pub const TAKE_WHOLE: &str = "Take the batch whole.";
 
 /// So many dimensions are named that may hold the rows.
 const MOST_NAMED: usize = 6;
@@ -31,6 +34,8 @@ pub struct Cutting {
     pub count: u64,
     /// Where the study says so.
     pub span: Span,
+    /// How the batch is taken whole instead, if it can be.
+    pub whole: Option<Hint>,
     /// Whether stages are run by a schedule, even for a single micro-batch.
     pub is_pipeline: bool,
     /// The stage of each layer; none while the model is not cut.
@@ -46,7 +51,8 @@ impl Cutting {
     pub fn new(dim: Option<&str>, count: u64, span: Span) -> Self {
         let dim = Name::from(dim.unwrap_or(BATCH));
         let (is_pipeline, remat, is_last) = (false, false, false);
-        Self { dim, count, span, is_pipeline, stage_of_layer: Vec::new(), remat, is_last }
+        let (stage_of_layer, whole) = (Vec::new(), None);
+        Self { dim, count, span, whole, is_pipeline, stage_of_layer, remat, is_last }
     }
 
     /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
@@ -59,7 +65,8 @@ impl Cutting {
         let mut read = Reader::new("train", options, &[], &mut quiet);
         let count = read.whole("micro_batches", 1, MAX_MICRO_BATCHES)?;
         let span = read.get("micro_batches")?.span;
-        (count > 1).then(|| Self::new(read.word("batch"), count, span))
+        let whole = Some(Hint::edit(TAKE_WHOLE, span, "micro_batches:1"));
+        (count > 1).then(|| Self { whole, ..Self::new(read.word("batch"), count, span) })
     }
 
     /// Says that the batch has no rows for as many micro-batches as are asked for, and which numbers
@@ -86,23 +93,24 @@ impl Cutting {
 
     /// The numbers of micro-batches nearest to what is asked for that the batch has rows for.
     pub fn nearest(&self, micro: &MicroBatches, is_legal: impl Fn(u64) -> bool) -> Hint {
-        let fits = |&n: &u64| {
-            let parts = MicroBatches::new(Name::clone(&micro.dim), micro.whole, n);
-            parts.count() == n && is_legal(n)
-        };
+        let fits = |&n: &u64| MicroBatches::makes(micro.whole, n) && is_legal(n);
         let below = (1..=self.count.min(micro.whole)).rev().find(fits);
         let above = (self.count..=micro.whole.min(MAX_MICRO_BATCHES)).find(fits);
         let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
-        Hint::new(if both.is_empty() {
-            format!("Give `{}` more rows.", micro.dim)
-        } else {
-            format!("Take {}.", both.join(" or "))
-        })
+        if both.is_empty() {
+            return more_rows(&micro.dim);
+        }
+        Hint::new(format!("Take {}.", both.join(" or ")))
     }
 }
 
+/// What to do where no number of micro-batches is legal.
+pub fn more_rows(dim: &str) -> Hint {
+    Hint::new(format!("Give `{dim}` more rows."))
+}
+
 /// `1 row`, `2 rows`, `2 micro-batches`.
-fn counted(n: u64, noun: &str) -> String {
+pub fn counted(n: u64, noun: &str) -> String {
     let ending = match n {
         1 => "",
         _ if noun.ends_with("ch") => "es",
@@ -112,6 +120,28 @@ fn counted(n: u64, noun: &str) -> String {
 }
 
 impl Builder<'_> {
+    /// Reports a number of micro-batches of `train` that is out of range, with the nearest that the
+    /// batch has rows for.
+    pub(super) fn report_beyond(&mut self, spec: &Spec) {
+        let trains = spec.items.iter().filter_map(|item| {
+            if let Stmt::Train(options) = &item.stmt { Some(options) } else { None }
+        });
+        for options in trains {
+            let mut quiet = Vec::new();
+            let mut read = Reader::new("train", options, &[], &mut quiet);
+            let dim = read.word("batch").unwrap_or(BATCH);
+            let Some(option) = read.get("micro_batches") else { continue };
+            let Some(given) = beyond(option) else { continue };
+            let most = self.dims.get(dim).map_or(MAX_MICRO_BATCHES, |&n| n.min(MAX_MICRO_BATCHES));
+            let fits = |&n: &u64| self.dims.get(dim).is_none_or(|&d| MicroBatches::makes(d, n));
+            let below = (1..=(given.floor() as u64).min(most)).rev().find(fits);
+            let above = (given.ceil().max(1.0) as u64..=most).find(fits);
+            let nearest: Vec<u64> = below.into_iter().chain(above).collect();
+            let leave_out = Hint::edit("Leave `micro_batches` out.", option.span, "");
+            self.diagnostics.push(report_beyond(option.value_span, &nearest).hint(leave_out));
+        }
+    }
+
     /// The size that a dimension has in one micro-batch.
     pub(super) fn micro_size(&mut self, dim: &str, size: u64) -> u64 {
         let Some(cut) = self.cut.as_ref().filter(|cut| *cut.dim == *dim) else { return size };

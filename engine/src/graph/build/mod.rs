@@ -188,6 +188,7 @@ impl<'d> Builder<'d> {
             }
         }
         self.items(&spec.items);
+        self.report_beyond(spec);
         train.map(|t| t.0)
     }
 

@@ -44,6 +44,7 @@ impl Builder<'_> {
             dims_end: self.dims_end,
             diagnostics: self.diagnostics,
             origin: self.origin,
+            take_whole: self.cut.as_ref().and_then(|cut| cut.whole.as_ref()),
         }
     }
 

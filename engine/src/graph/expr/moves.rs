@@ -2,10 +2,11 @@
 //! renames, reshapes, positions, random numbers.
 
 use super::args::Args;
+use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::op::{Element, Noise, Op};
 use crate::graph::options::{SHARE, is_share};
 use crate::index::NodeId;
-use crate::layout::dims::Shape;
+use crate::layout::dims::{Dimension, Shape};
 use crate::spec::ast::{Expr, ExprKind, Ident};
 
 impl Args<'_, '_, '_> {
@@ -19,6 +20,9 @@ impl Args<'_, '_, '_> {
         let mut dims = own.dims().to_vec();
         for (from, to) in names.iter().zip(to.dims()) {
             let size = self.size_of(x, from).size;
+            if size != to.size && self.scope.graph.micro.as_ref().is_some_and(|m| m.dim == *from) {
+                return self.rename_of_rows(to, size);
+            }
             if size != to.size {
                 return self.wrong_size(to, size, &format!("a rename from `{from}` needs"));
             }
@@ -32,6 +36,23 @@ impl Args<'_, '_, '_> {
                 self.misfit(format!("The tensor {own} already has a dimension `{twice}`"))
             }
         }
+    }
+
+    /// Reports that the rows of a micro-batch go to a dimension of another size. One of their size
+    /// would not do: the last micro-batch may have fewer rows, and without micro-batches there are more.
+    fn rename_of_rows(&mut self, to: &Dimension, rows: u64) -> Option<NodeId> {
+        let micro = self.scope.graph.micro.as_ref()?;
+        let message = format!(
+            "`{}` has {} elements; a micro-batch has {rows} of the {} rows of `{}`, and only that \
+             dimension is cut with them",
+            to.name, to.size, micro.whole, micro.dim
+        );
+        let stay = format!("Compute along `{}`, without renaming it.", micro.dim);
+        let whole = self.scope.take_whole.filter(|_| to.size == micro.whole).cloned();
+        let d = Diagnostic::error(Code::ShapeMismatch, self.scope.span(self.span), message);
+        let d = whole.into_iter().fold(d, Diagnostic::hint).hint(Hint::new(stay));
+        self.scope.diagnostics.push(d);
+        None
     }
 
     /// The arguments as names of dimensions.

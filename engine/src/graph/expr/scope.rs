@@ -34,6 +34,8 @@ pub struct Scope<'a> {
     pub diagnostics: &'a mut Vec<Diagnostic>,
     /// Stands for every span, where the text is a preset's.
     pub origin: Option<Span>,
+    /// How the batch is taken whole, where it is taken in micro-batches.
+    pub take_whole: Option<&'a Hint>,
 }
 
 impl Scope<'_> {

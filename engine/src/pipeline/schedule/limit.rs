@@ -27,7 +27,8 @@ impl Quantity {
         }
     }
 
-    const fn of_one(self) -> &'static str {
+    /// The name of one.
+    pub const fn of_one(self) -> &'static str {
         match self {
             Self::Ranks => "cell",
             Self::MicroBatches => "micro-batch",

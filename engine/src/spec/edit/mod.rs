@@ -17,7 +17,7 @@ use crate::diag::{Span, TextEdit};
 
 pub use self::hint::{difference, fit};
 pub use self::mesh::{rename_mesh_dim, set_mesh};
-pub use self::option::set_option;
+pub use self::option::{set_block_option, set_option};
 pub use self::size::set_size;
 
 /// Makes several changes at once, whatever their order. One that lies outside the text or

@@ -3,7 +3,7 @@
 use super::place::{Lines, OPTION_SEPARATORS, removal, union};
 use super::{append, apply};
 use crate::diag::TextEdit;
-use crate::spec::ast::Stmt;
+use crate::spec::ast::{Ident, Opt, Stmt};
 use crate::spec::lex::{is_writable, write_name};
 use crate::spec::parse::is_value;
 use crate::spec::print::write_word;
@@ -15,19 +15,7 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
     let Some(lines) = Lines::read(text).filter(|_| is_writable(key)) else {
         return text.to_owned();
     };
-    let mut option = String::new();
-    write_name(&mut option, key);
-    option.push(':');
-    let mut written = String::new();
-    if is_value(value) {
-        written.push_str(value);
-    } else if is_writable(value) {
-        write_word(&mut written, value);
-    } else if !value.is_empty() {
-        return text.to_owned();
-    }
-    option.push_str(&written);
-
+    let Some((option, written)) = written_option(key, value) else { return text.to_owned() };
     let found = lines.items().enumerate().find_map(|(i, item)| {
         let (word, name, options) = match &item.stmt {
             Stmt::Model { preset, options } => ("model", Some(preset), options),
@@ -56,19 +44,82 @@ pub fn set_option(text: &str, statement: &str, key: &str, value: &str) -> String
         }
         return apply(text, &[lines.last_line(&format!("{statement} {option}"))]);
     };
+    let set = Set { key, value, option: &option, written: &written };
+    apply(text, &edits(text, &lines, line, name, options, set))
+}
+
+/// Sets an option of every block that stands in no other.
+pub fn set_block_option(text: &str, key: &str, value: &str) -> String {
+    let lines = Lines::read(text).filter(|_| is_writable(key));
+    let (Some(lines), Some((option, written))) = (lines, written_option(key, value)) else {
+        return text.to_owned();
+    };
+    let mut depth = 0;
+    let mut all = Vec::new();
+    for (line, item) in lines.items().enumerate() {
+        if let Stmt::Block { name, options } = &item.stmt {
+            if depth == 0 {
+                let set = Set { key, value, option: &option, written: &written };
+                all.extend(edits(text, &lines, line, Some(name), options, set));
+            }
+            depth += 1;
+        } else if item.stmt == Stmt::End {
+            depth -= 1;
+        }
+    }
+    apply(text, &all)
+}
+
+/// An option as it is to be.
+#[derive(Debug, Clone, Copy)]
+struct Set<'a> {
+    key: &'a str,
+    value: &'a str,
+    /// Key and value as they are written.
+    option: &'a str,
+    /// The value as it is written.
+    written: &'a str,
+}
+
+/// An option and its value as they are written, if they can be.
+fn written_option(key: &str, value: &str) -> Option<(String, String)> {
+    let mut written = String::new();
+    if is_value(value) {
+        written.push_str(value);
+    } else if is_writable(value) {
+        write_word(&mut written, value);
+    } else if !value.is_empty() {
+        return None;
+    }
+    let mut option = String::new();
+    write_name(&mut option, key);
+    option.push(':');
+    option.push_str(&written);
+    Some((option, written))
+}
+
+/// The changes of a line that set an option.
+fn edits(
+    text: &str,
+    lines: &Lines<'_>,
+    line: usize,
+    name: Option<&Ident>,
+    options: &[Opt],
+    set: Set<'_>,
+) -> Vec<TextEdit> {
+    let Set { key, value, option, written } = set;
     let arguments = lines.arguments(line);
-    let edits = match options.iter().find(|o| o.key.text == key) {
+    match options.iter().find(|o| o.key.text == key) {
         Some(found) if value.is_empty() => {
             let removed = vec![removal(text, arguments, found.span, OPTION_SEPARATORS)];
             union(text, arguments, removed, lines.is_broken(line))
         }
-        Some(found) => vec![TextEdit { span: found.value_span, replacement: written }],
+        Some(found) => vec![TextEdit { span: found.value_span, replacement: written.to_owned() }],
         None if value.is_empty() => Vec::new(),
         None => {
             let start = name.map_or(arguments.start, |n| n.span.end);
             let end = options.last().map_or(start, |o| o.span.end);
-            vec![append(text, end, &option)]
+            vec![append(text, end, option)]
         }
-    };
-    apply(text, &edits)
+    }
 }
