@@ -158,29 +158,35 @@ pub fn place(text: &str, offset: u32) -> Place {
 /// The most names that are compared with one.
 const MAX_KNOWN: usize = 4000;
 
-/// The names nearest to `name` by edit distance, for "did you mean".
+/// The name nearest to `name` by edit distance, for "did you mean": a third of its letters may be
+/// wrong, so that of four only one is.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let small = name.to_lowercase();
     known
         .into_iter()
         .take(MAX_KNOWN)
         .map(|k| (edit_distance(&small, &k.to_lowercase()), k))
-        .filter(|&(d, k)| d <= (k.chars().count().max(name.chars().count()) / 2).max(1))
+        .filter(|&(d, k)| d <= (k.chars().count().max(name.chars().count()) / 3).max(1))
         .min_by_key(|&(d, _)| d)
         .map(|(_, k)| k)
 }
 
+/// Letters put in, left out, replaced, or swapped with the next.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(row[j + 1] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let first: Vec<usize> = (0..=b.len()).collect();
+    let (mut before, mut row) = (first.clone(), first);
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = (row[j] + usize::from(a[i] != b[j])).min(row[j + 1] + 1);
+            least = least.min(next[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        (before, row) = (row, next);
     }
     row[b.len()]
 }
@@ -216,13 +222,13 @@ codes! {
     BadNumber "bad-number" "A size is a whole number of at least 1; other options take a number such as `0.001`.";
     Duplicate "duplicate" "A name is defined once. Mesh dimensions, tensor dimensions, tensors and options must differ within their kind.";
     UnknownOption "unknown-option" "The statement does not know this option. The hint names the ones it knows.";
-    BadOption "bad-option" "The option is known, its value is not of the kind it takes.";
+    BadOption "bad-option" "The option is known, its value is not of the kind it takes, or does not go with those of others.";
     MissingStatement "missing-statement" "A study needs a model: either a `model` preset, or tensors written out with `dims`, `input`, `param` and assignments.";
     UnclosedBlock "unclosed-block" "`block NAME times:N` is closed by a line `end`.";
     TooLarge "too-large" "The text, a size or a count is beyond the limit that keeps the studio responsive.";
     BadLink "bad-link" "A link holds the study after `#1=`: base64url of the deflated text. It was cut short or altered.";
     // model
-    UnknownPreset "unknown-preset" "`model NAME` takes the name of a preset: `two_layer` or `mlp`.";
+    UnknownPreset "unknown-preset" "`model NAME` takes the name of a preset, such as `two_layer`, `mlp` or `transformer`. Models of other kinds are written out by `input`, `param` and assignments.";
     UnknownName "unknown-name" "A tensor is declared by `input`, `param` or `state`, or assigned, before it is used.";
     UnknownDimension "unknown-dimension" "A tensor dimension gets its size from `dims`, for example `dims batch:8 io:4`.";
     UnknownFunction "unknown-function" "Expressions call the functions that the reference lists, for example `einsum`, `relu`, `mean`.";

@@ -2,6 +2,7 @@
 
 use meshwork_engine::diag::nearest;
 use meshwork_engine::export::trace::chrome_trace;
+use meshwork_engine::graph::op::Role;
 use meshwork_engine::picture::scene::Scene;
 use meshwork_engine::picture::svg::{Style, draw};
 use meshwork_engine::picture::tensor::Sliced;
@@ -76,6 +77,15 @@ fn scene(study: &Study, info: &TensorInfo) -> Option<Scene> {
 
 /// Says that a study has no such tensor, and which one may have been meant.
 pub fn unknown(tensors: &[TensorInfo], name: &str) -> String {
+    let trained = name
+        .strip_prefix("grad/")
+        .and_then(|of| tensors.iter().find(|t| &*t.name == of && t.role == Role::Parameter));
+    if let Some(parameter) = trained {
+        let name = &parameter.name;
+        return format!(
+            "there is no `grad/{name}`: no gradient is made without `train`, nor where the loss has no slope along `{name}`"
+        );
+    }
     let hint = match nearest(name, tensors.iter().map(|t| &*t.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {

@@ -9,6 +9,7 @@ pub mod users;
 pub mod init;
 pub mod optimizer;
 pub mod options;
+pub mod initial;
 pub mod train;
 pub mod models;
 pub mod micro;

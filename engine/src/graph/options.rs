@@ -1,8 +1,10 @@
 //! Options of statements: read by name, checked, with every unknown one reported.
 
-use super::op::{Dtype, Init};
-use crate::diag::{Code, Diagnostic, Hint, nearest};
+use super::op::Dtype;
+use crate::diag::{Code, Diagnostic, Hint};
 use crate::spec::ast::{Opt, OptValue};
+use crate::spec::print;
+use crate::spec::synonyms::{self, words};
 
 /// What a share is, for messages.
 pub const SHARE: &str = "a number from 0 up to, not including, 1";
@@ -36,10 +38,15 @@ impl<'o, 'd> Reader<'o, 'd> {
                     option.key.span,
                     format!("`{statement}` has no option `{key}`; it takes {list}"),
                 );
-                if let Some(near) = nearest(key, known.iter().copied()) {
-                    d = d.hint(Hint::edit(format!("Write `{near}`."), option.key.span, near));
+                let (at, table) = (option.key.span, synonyms::options::of(statement));
+                match synonyms::hint(table, key, known, at, option.span) {
+                    Some(hint) => d.hints.push(hint),
+                    None => {
+                        d.hints.extend(synonyms::near(key, known.iter().copied(), at));
+                        d.hints.push(leave_out(option));
+                    }
                 }
-                diagnostics.push(d.hint(leave_out(option)));
+                diagnostics.push(d);
             } else if options[..i].iter().any(|o| o.key.text == key) {
                 diagnostics.push(
                     Diagnostic::error(
@@ -126,23 +133,41 @@ impl<'o, 'd> Reader<'o, 'd> {
             return Some(value);
         }
         let names: Vec<&str> = choices.iter().map(|c| c.0).collect();
-        let mut d = Diagnostic::error(
-            Code::BadOption,
-            option.value_span,
-            format!("`{key}` is one of {}", names.join(", ")),
-        );
-        if let OptValue::Word(word) = &option.value
-            && let Some(near) = nearest(word, names.iter().copied())
-        {
-            d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
+        let mut d = not_among(option, &names);
+        // What is known to mean something else is not left out.
+        let meant = word(&option.value).and_then(|w| synonyms::find(words::VALUES, &w, &names));
+        if meant.is_none() {
+            d.hints.push(leave_out(option));
         }
-        self.diagnostics.push(d.hint(leave_out(option)));
+        self.diagnostics.push(d);
         None
     }
 }
 
+/// The problem of an option whose value is none of a few words, with what was most likely meant.
+pub fn not_among(option: &Opt, choices: &[&str]) -> Diagnostic {
+    let span = option.value_span;
+    let message = format!("`{}` is one of {}", option.key.text, choices.join(", "));
+    let mut d = Diagnostic::error(Code::BadOption, span, message);
+    if let Some(word) = word(&option.value) {
+        let meant = synonyms::hint(words::VALUES, &word, choices, span, option.span);
+        let near = || synonyms::near(&word, choices.iter().copied(), span);
+        d.hints.extend(meant.or_else(near));
+    }
+    d
+}
+
+/// A value as a word: `1` may stand for `on`.
+fn word(value: &OptValue) -> Option<String> {
+    match value {
+        OptValue::Word(word) => Some(word.clone()),
+        OptValue::Number(n) => Some(print::number(*n)),
+        OptValue::List(_) | OptValue::Call { .. } => None,
+    }
+}
+
 /// The mend that takes an option's default.
-fn leave_out(option: &Opt) -> Hint {
+pub fn leave_out(option: &Opt) -> Hint {
     Hint::edit(format!("Leave `{}` out.", option.key.text), option.span, "")
 }
 
@@ -151,66 +176,3 @@ pub const SWITCH: &[(&str, bool)] = &[("off", false), ("on", true)];
 
 /// The names of number types.
 pub const DTYPES: &[(&str, Dtype)] = &[("f32", Dtype::F32), ("f64", Dtype::F64)];
-
-/// Reads the `init:` of a declaration.
-pub fn init(option: &Opt, elements: u64, diagnostics: &mut Vec<Diagnostic>) -> Option<Init> {
-    const FORMS: &str = "zeros, ones, normal(mean deviation), uniform(low high), integers(low high), values(1 2 3 …) or hash(seed:3 scale:0.05)";
-    let whole = |n: f64| n.fract() == 0.0 && n.abs() <= 1e15;
-    let numbers = |args: &[OptValue]| -> Option<Vec<f64>> {
-        let finite = |a: &OptValue| match a {
-            OptValue::Number(n) if n.is_finite() => Some(*n),
-            OptValue::Number(_) | OptValue::Word(_) | OptValue::List(_) | OptValue::Call { .. } => {
-                None
-            }
-        };
-        args.iter().map(finite).collect()
-    };
-    let result = match &option.value {
-        OptValue::Word(word) if word == "zeros" => Some(Init::Constant(0.0)),
-        OptValue::Word(word) if word == "ones" => Some(Init::Constant(1.0)),
-        OptValue::Number(n) => Some(Init::Constant(*n)),
-        OptValue::Call { name, args, options } => match (name.as_str(), numbers(args).as_deref()) {
-            ("normal", Some([deviation])) if *deviation >= 0.0 => {
-                Some(Init::Normal { mean: 0.0, deviation: *deviation })
-            }
-            ("normal", Some([mean, deviation])) if *deviation >= 0.0 => {
-                Some(Init::Normal { mean: *mean, deviation: *deviation })
-            }
-            ("uniform", Some([bound])) => Some(Init::Uniform { low: -bound, high: *bound }),
-            ("uniform", Some([low, high])) if low <= high => {
-                Some(Init::Uniform { low: *low, high: *high })
-            }
-            ("integers", Some([low, high])) if whole(*low) && whole(*high) && low < high => {
-                Some(Init::Integers { low: *low as i64, high: *high as i64 })
-            }
-            ("values", Some(values)) if values.len() as u64 == elements => {
-                Some(Init::Values(values.to_vec()))
-            }
-            ("values", Some(values)) => {
-                diagnostics.push(Diagnostic::error(
-                    Code::BadOption,
-                    option.value_span,
-                    format!(
-                        "`values` lists {} numbers, the tensor has {elements} elements",
-                        values.len()
-                    ),
-                ));
-                return None;
-            }
-            ("hash", Some([])) => {
-                let mut read = Reader::new("hash", options, &["seed", "scale"], diagnostics);
-                let seed = read.whole("seed", 0, u64::from(u32::MAX)).unwrap_or(0);
-                let scale = read.number("scale", "a number", |_| true).unwrap_or(1.0);
-                Some(Init::Hash { seed: seed as u32, scale })
-            }
-            _ => None,
-        },
-        OptValue::Word(_) | OptValue::List(_) => None,
-    };
-    if result.is_none() {
-        let message = format!("`init` is {FORMS}");
-        let d = Diagnostic::error(Code::BadOption, option.value_span, message);
-        diagnostics.push(d.hint(leave_out(option)));
-    }
-    result
-}

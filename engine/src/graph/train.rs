@@ -159,7 +159,7 @@ pub fn train(options: &[Opt], diagnostics: &mut Vec<Diagnostic>) -> TrainOptions
     let mut idle = Vec::new();
     let mut read = Reader::new("train", options, &known, diagnostics);
     let (optimizer, default_rate) = optimizer(&mut read, &mut idle);
-    let rate = read.positive("rate");
+    let rate = read.at_least_zero("rate");
     let steps = read.whole("steps", 0, MAX_STEPS).unwrap_or(100);
     let base = Base { rate: rate.unwrap_or(default_rate), steps };
     let mut schedule = schedule(&mut read, base, &mut idle);

@@ -18,9 +18,6 @@ pub const STATEMENTS: &[&str] = &[
     "pipeline", "hardware",
 ];
 
-/// Those of them that are read and do nothing yet: nobody is told to write them.
-pub const WITHOUT_EFFECT: &[&str] = &["hardware"];
-
 /// White space within a line, a byte order mark included.
 pub fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'

@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod lex;
+pub mod synonyms;
 pub mod parse;
 pub mod spans;
 pub mod print;

@@ -111,6 +111,30 @@ impl Builder<'_> {
         false
     }
 
+    /// Warns of parameters by which the loss has no gradient; those that nothing reads were
+    /// reported.
+    fn without_slope(&mut self) {
+        let graph = &self.built.graph;
+        let users = graph.users();
+        let trained: BTreeSet<NodeId> = graph.gradients.iter().map(|g| g.0).collect();
+        let idle = graph.nodes().entries().filter(|(id, node)| {
+            node.role == Role::Parameter && !trained.contains(id) && !users[*id].is_empty()
+        });
+        let mut found: Vec<Diagnostic> = idle
+            .map(|(_, node)| {
+                let message = format!(
+                    "`{}` is never trained: the loss has no slope along it, so there is no `grad/{}`",
+                    node.name, node.name
+                );
+                Diagnostic::warning(Code::NoLoss, node.span, message).hint(Hint::new(
+                    "`stop_gradient`, `sign`, comparisons and positions have no slope; where that is meant, declare it as `state`.",
+                ))
+            })
+            .collect();
+        found.truncate(MAX_PROBLEMS);
+        self.diagnostics.append(&mut found);
+    }
+
     pub(super) fn finish(mut self, train: Option<Span>) -> Built {
         if self.failed() {
             return self.built;
@@ -145,6 +169,7 @@ impl Builder<'_> {
                 "The loss depends on no parameter: training changes nothing",
             ));
         }
+        self.without_slope();
         let TrainOptions { optimizer, rate, schedule, clip, .. } = self.built.train;
         let recipe = Recipe { optimizer, rate, schedule, clip, span };
         optimizer::update(&mut self.built.graph, &recipe);

@@ -66,7 +66,10 @@ pub fn build(spec: &Spec, cut: Option<&Cutting>, diagnostics: &mut Vec<Diagnosti
     }
     builder.default_inits();
     builder.numbers_fit();
-    builder.unused();
+    // What could not be read may well use what nothing else does.
+    if !spec.items.iter().any(|i| matches!(i.stmt, Stmt::Unreadable(_))) {
+        builder.unused();
+    }
     builder.finish(found_train)
 }
 

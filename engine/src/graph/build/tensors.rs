@@ -3,8 +3,9 @@
 use super::{Builder, MAX_NODES};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::expr::scope::{MAX_ELEMENTS, Scope};
+use crate::graph::initial;
 use crate::graph::op::{Element, Init, Op, Phase, Role};
-use crate::graph::options::{self, Reader};
+use crate::graph::options::Reader;
 use crate::graph::{Context, Node};
 use crate::index::{Idx as _, NodeId};
 use crate::layout::dims::{Name, Shape};
@@ -64,7 +65,7 @@ impl Builder<'_> {
             Role::Parameter | Role::Activation | Role::Gradient | Role::Loss => "param",
         };
         let given = Reader::new(what, &decl.options, &["init"], self.diagnostics).get("init");
-        let init = given.and_then(|o| options::init(o, elements, self.diagnostics));
+        let init = given.and_then(|o| initial::init(o, elements, self.diagnostics));
         let uninitialised = init.is_none();
         let name = self.full_name(&decl.name.text);
         let id = self.built.graph.push(Node {

@@ -2,12 +2,15 @@
 
 use super::functions::Function;
 use super::scope::Scope;
-use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
+use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::op::{Element, Op};
+use crate::graph::options::not_among;
 use crate::graph::{Context, Graph};
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Name, Shape};
 use crate::spec::ast::{Call, Expr, ExprKind, Ident, Opt, OptValue};
+use crate::spec::lex::written;
+use crate::spec::synonyms::{self, Ours, call};
 
 /// A call under construction.
 #[derive(Debug)]
@@ -52,13 +55,59 @@ impl Args<'_, '_, '_> {
                 continue;
             };
             let mut d = Diagnostic::error(Code::UnknownOption, span, message);
-            if let Some(near) = nearest(key, function.options()).filter(|n| *n != key) {
-                d = d.hint(Hint::edit(format!("Write `{near}`."), span, near));
+            if !function.takes(key) {
+                d.hints.extend(self.meant_option(option));
             }
             self.scope.diagnostics.push(d);
             return false;
         }
         true
+    }
+
+    /// What was most likely meant by an option that the function does not take.
+    fn meant_option(&mut self, option: &Opt) -> Option<Hint> {
+        let known: Vec<&str> = self.function.options().collect();
+        let (key, span) = (option.key.text.as_str(), self.scope.span(option.key.span));
+        let found = synonyms::find(call::CALL, key, &known);
+        if let Some(Ours::Word(&[to @ ("dim" | "over")])) = found
+            && !matches!(key, "dim" | "over")
+            && let OptValue::Number(n) = option.value
+        {
+            return Some(self.numbered(to, n, option.span));
+        }
+        if let (Some(Ours::Word(["dim"])), OptValue::List(list)) = (found, &option.value)
+            && list.len() > 1
+            && self.function.name != "concat"
+        {
+            let text = format!("`{}` goes along one dimension.", self.function.name);
+            return Some(Hint::new(text));
+        }
+        // What is left out takes the separator before it along.
+        let before = self.call.args.last().map_or(option.span.start, |a| a.span.end);
+        let first = self.call.options.first().is_some_and(|o| o.span == option.span);
+        let start = if first && !self.has_arrow() { before } else { option.span.start };
+        let whole = self.scope.span(Span::new(start, option.span.end));
+        synonyms::hint(call::CALL, key, &known, span, whole)
+            .or_else(|| synonyms::near(key, known.iter().copied(), span))
+    }
+
+    /// The mend of a dimension that goes by its place, counted from the end below 0.
+    fn numbered(&mut self, option: &str, place: f64, span: Span) -> Hint {
+        let call = self.call;
+        let reported = self.scope.diagnostics.len();
+        let x = call.args.first().and_then(|x| self.scope.expr(self.cx, x));
+        self.scope.diagnostics.truncate(reported);
+        let dims = x.map_or_else(Vec::new, |x| self.shape(x).dims().to_vec());
+        let place = if place < 0.0 { place + dims.len() as f64 } else { place };
+        let is_place = place.fract() == 0.0 && (0.0..dims.len() as f64).contains(&place);
+        match dims.get(place as usize).filter(|_| is_place) {
+            Some(dim) => {
+                let mend = format!("{option}:{}", written(&dim.name));
+                let text = format!("Write `{mend}`: dimensions go by name.");
+                Hint::edit(text, self.scope.span(span), mend)
+            }
+            None => Hint::new(format!("Dimensions go by name: `{option}:hidden`, for example.")),
+        }
     }
 
     /// The graph.
@@ -237,9 +286,8 @@ impl Args<'_, '_, '_> {
             OptValue::Word(w) if w == "on" => Some(true),
             OptValue::Word(w) if w == "off" => Some(false),
             OptValue::Number(_) | OptValue::Word(_) | OptValue::List(_) | OptValue::Call { .. } => {
-                let span = option.value_span;
-                self.scope.complain(Code::BadOption, span, format!("`{key}` is on or off"));
-                None
+                let d = not_among(option, &["off", "on"]);
+                self.scope.report(d)
             }
         }
     }

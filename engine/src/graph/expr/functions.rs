@@ -142,7 +142,7 @@ pub const FUNCTIONS: &[Function] = &[
     f(
         "window",
         "window(x, length -> places taps, stride:1 dilation:1 padding:same wrap:off)",
-        "at each place the elements a window covers; padding is same, causal (all of it in front), valid, or the number of positions read in front; outside are zeros, or with wrap:on the other end",
+        "at each place the elements a window covers; padding is same, causal (all of it in front), valid, or the number of positions read at either side; outside are zeros, or with wrap:on the other end",
     ),
     f(
         "conv",

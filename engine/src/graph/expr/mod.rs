@@ -7,6 +7,7 @@
 
 pub mod functions;
 pub mod scope;
+mod foreign;
 pub mod args;
 pub mod moves;
 pub mod windows;
@@ -18,6 +19,7 @@ use super::op::{Element, NARY_FUNCTIONS, Op, Reduction, UNARY_FUNCTIONS};
 use crate::index::NodeId;
 use crate::spec::ast::{BinaryOp, Expr, ExprKind};
 use args::Args;
+use functions::Function;
 use scope::Scope;
 
 impl Scope<'_> {
@@ -50,7 +52,10 @@ impl Scope<'_> {
                 Some(self.graph.elementwise(cx, element, &[a, b]))
             }
             ExprKind::Call(call) => {
-                let function = self.function(call)?;
+                let Some(function) = Function::find(&call.function.text) else {
+                    self.unknown_function(call, expr.span);
+                    return None;
+                };
                 Args { scope: self, cx, call, function, span: expr.span }.build()
             }
         }

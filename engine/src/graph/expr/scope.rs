@@ -1,11 +1,11 @@
 //! What an expression is built into: names, dimensions, and where complaints go.
 
-use super::functions::{FUNCTIONS, Function};
+use super::functions::Function;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::graph::Graph;
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Shape};
-use crate::spec::ast::{Call, Ident};
+use crate::spec::ast::Ident;
 use crate::spec::lex::written;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,13 @@ impl Scope<'_> {
     pub fn complain(&mut self, code: Code, span: Span, message: impl Into<String>) {
         let span = self.span(span);
         self.diagnostics.push(Diagnostic::error(code, span, message));
+    }
+
+    /// Reports a problem of an option.
+    pub fn report<T>(&mut self, diagnostic: Diagnostic) -> Option<T> {
+        let span = self.span(diagnostic.span);
+        self.diagnostics.push(Diagnostic { span, ..diagnostic });
+        None
     }
 
     /// The tensor of this name.
@@ -135,25 +142,6 @@ impl Scope<'_> {
                 None
             }
         }
-    }
-
-    /// A call's function; `None` (and a complaint) if there is none of this name.
-    pub fn function(&mut self, call: &Call) -> Option<Function> {
-        let name = call.function.text.as_str();
-        let found = Function::find(name);
-        if found.is_none() {
-            let at = self.span(call.function.span);
-            let mut d = Diagnostic::error(
-                Code::UnknownFunction,
-                at,
-                format!("There is no function `{name}`"),
-            );
-            if let Some(near) = nearest(name, FUNCTIONS.iter().map(|f| f.name)) {
-                d = d.hint(Hint::edit(format!("Write `{near}`."), at, near));
-            }
-            self.diagnostics.push(d);
-        }
-        found
     }
 
     /// Reports that a function is not called like this.

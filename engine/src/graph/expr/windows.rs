@@ -2,8 +2,9 @@
 //! and pooling. All are one operation, [`Window`].
 
 use super::args::Args;
-use crate::diag::Code;
+use crate::diag::Diagnostic;
 use crate::graph::op::{Edge, Element, Op, Reduction, Window};
+use crate::graph::options::not_among;
 use crate::index::NodeId;
 use crate::layout::dims::{Dimension, Name};
 use crate::spec::ast::OptValue;
@@ -155,10 +156,9 @@ impl Args<'_, '_, '_> {
                 Some(Padding::Before(*n as u64))
             }
             OptValue::Number(_) | OptValue::Word(_) | OptValue::List(_) | OptValue::Call { .. } => {
-                let (span, takes) =
-                    (option.value_span, "same, causal, valid or a number of positions");
-                self.scope.complain(Code::BadOption, span, format!("`padding` is {takes}"));
-                None
+                let message = "`padding` is same, causal, valid or a number of positions";
+                let d = not_among(option, &["same", "causal", "valid"]);
+                self.scope.report(Diagnostic { message: message.to_owned(), ..d })
             }
         }
     }

@@ -18,9 +18,10 @@ mod encoder_decoder;
 mod moe;
 mod convnet;
 
-use crate::diag::{Code, Diagnostic, Hint, nearest};
+use crate::diag::{Code, Diagnostic};
 use crate::graph::options::Reader;
 use crate::spec::ast::{Ident, Opt};
+use crate::spec::synonyms::{self, words};
 
 /// A preset: its name, what it is, and the text it stands for.
 #[derive(Debug, Clone, Copy)]
@@ -63,9 +64,9 @@ pub fn expand(
         preset.span,
         format!("There is no preset `{}`; known are {}", preset.text, names.join(", ")),
     );
-    if let Some(near) = nearest(&preset.text, names.iter().copied()) {
-        d = d.hint(Hint::edit(format!("Write `{near}`."), preset.span, near));
-    }
+    let meant = synonyms::hint(words::PRESETS, &preset.text, &names, preset.span, preset.span);
+    let near = || synonyms::near(&preset.text, names.iter().copied(), preset.span);
+    d.hints.extend(meant.or_else(near));
     diagnostics.push(d);
     None
 }

@@ -1,9 +1,12 @@
 //! What the Transformer presets have in common: sizes, and how a layer is made.
 
 use super::MAX_SIZE;
-use crate::diag::{Code, Diagnostic, Hint};
+use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::options::{DTYPES, Reader, SWITCH};
 use crate::spec::ast::Opt;
+
+/// How many numbers of heads are tried for a mend.
+const MAX_TRIED: usize = 10_000;
 
 /// Options of all Transformer presets.
 pub(super) const COMMON: &[&str] = &[
@@ -168,7 +171,35 @@ impl Settings {
         settings
     }
 
+    /// Warns of keys whose size does not follow from the heads without a remainder.
+    fn uneven_heads(&self, read: &mut Reader<'_, '_>) {
+        let Self { d_model, heads, d_kv, .. } = *self;
+        if read.get("d_kv").is_some() || d_model.is_multiple_of(heads) {
+            return;
+        }
+        let Some(at) = read.get("heads").or_else(|| read.get("d_model")) else { return };
+        let message = format!(
+            "{heads} heads do not divide `d_model`, which is {d_model}: each has {d_kv} numbers, together {}",
+            heads.saturating_mul(d_kv)
+        );
+        let mut d = Diagnostic::warning(Code::BadOption, at.span, message);
+        let divides = |h: &u64| d_model.is_multiple_of(*h);
+        let below = (1..heads.min(d_model)).rev().take(MAX_TRIED).find(divides);
+        let above = (heads + 1..=d_model).take(MAX_TRIED).find(divides);
+        let end = Span::new(at.span.end, at.span.end);
+        for number in below.into_iter().chain(above) {
+            let text = format!("Set `heads` to {number}.");
+            d = d.hint(match read.get("heads") {
+                Some(heads) => Hint::edit(text, heads.value_span, number.to_string()),
+                None => Hint::edit(text, end, format!(" heads:{number}")),
+            });
+        }
+        let text = format!("Say that it is meant: `d_kv:{d_kv}`.");
+        read.report(d.hint(Hint::edit(text, end, format!(" d_kv:{d_kv}"))));
+    }
+
     fn check(&mut self, read: &mut Reader<'_, '_>) {
+        self.uneven_heads(read);
         if !self.heads.is_multiple_of(self.kv_heads) {
             let divisor = (1..=self.kv_heads).rev().find(|k| self.heads.is_multiple_of(*k));
             let message = format!(

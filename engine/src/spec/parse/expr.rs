@@ -19,6 +19,16 @@ use crate::spec::lex::{
 /// How deep an expression may be as a tree; a chain `a + b + c` is as deep as it has operators.
 const MAX_HEIGHT: u32 = 256;
 
+/// Signs that compare, longest first, and the functions that do.
+const COMPARISONS: [(&str, &str); 6] = [
+    ("==", "equal"),
+    ("!=", "not_equal"),
+    ("<=", "less_equal"),
+    (">=", "greater_equal"),
+    ("<", "less"),
+    (">", "greater"),
+];
+
 /// An expression and how deep it is.
 #[derive(Debug)]
 struct Tree {
@@ -29,7 +39,7 @@ struct Tree {
 impl Reader<'_, '_> {
     /// Reads an expression that takes the rest of the line.
     pub(super) fn whole_expr(&mut self) -> Option<Expr> {
-        let tree = self.sum()?;
+        let tree = self.compared()?;
         self.skip_spaces();
         match self.peek() {
             None => return Some(tree.expr),
@@ -49,6 +59,25 @@ impl Reader<'_, '_> {
             }
             Some(_) => self.unexpected("an operator or the end of the line"),
         }
+        None
+    }
+
+    /// Reads a sum; what is compared with another is reported.
+    fn compared(&mut self) -> Option<Tree> {
+        let left = self.sum()?;
+        self.skip_spaces();
+        let sign = COMPARISONS.iter().find(|c| self.rest().starts_with(c.0));
+        let Some(&(sign, function)) = sign else { return Some(left) };
+        let start = self.pos;
+        self.pos += sign.len();
+        let at = self.span(start);
+        let right = self.sum()?;
+        let whole = left.expr.span.join(right.expr.span);
+        let [x, y] = [left, right].map(|tree| tree.expr.span.of(self.text));
+        let mend = format!("{function}({x}, {y})");
+        let message = format!("{} is no operator", shown(sign));
+        let hint = Hint::edit(format!("Write {}.", shown(&mend)), whole, mend);
+        self.error_hint(Code::Syntax, at, message, hint);
         None
     }
 
@@ -128,7 +157,7 @@ impl Reader<'_, '_> {
                     return None;
                 }
                 self.pos += 1;
-                let inner = self.sum()?;
+                let inner = self.compared()?;
                 self.skip_spaces();
                 match self.peek() {
                     Some(')') => self.pos += 1,
@@ -152,13 +181,63 @@ impl Reader<'_, '_> {
                     self.skip_spaces();
                     return self.call(name);
                 }
+                if self.peek() == Some('[') {
+                    self.indexed(&name);
+                    return None;
+                }
                 self.tree(ExprKind::Name(name.text), name.span, 0)
+            }
+            Some('"' | '\'') => {
+                let span = Span::new(start as u32, start as u32 + 1);
+                let message = "An expression holds no text in quotes".to_owned();
+                let hint = "Dimensions go by name, after an arrow or as an option: `einsum(x, w -> batch hidden)`, `sum(x, over:hidden)`.";
+                self.error_hint(Code::Syntax, span, message, Hint::new(hint));
+                None
+            }
+            Some('[') => {
+                self.listed();
+                None
             }
             _ => {
                 self.unexpected("a tensor, a number or a function");
                 None
             }
         }
+    }
+
+    /// Reports `x[1:3]`, or `x[batch hidden]` in an expression.
+    fn indexed(&mut self, name: &Ident) {
+        let start = self.pos;
+        let Some(len) = self.rest().find(']') else { return self.unclosed(start, ']') };
+        self.pos += len + 1;
+        let span = self.span(start);
+        let inner = &self.text[start + 1..start + len];
+        let names = inner.split(|c| is_space(c) || c == ',').filter(|part| !part.is_empty());
+        let are_names = names.clone().all(|part| name_len(part) == part.len());
+        if are_names && !inner.is_empty() {
+            let message = "A tensor has its dimensions where it is declared or assigned".to_owned();
+            let hint = Hint::edit(format!("Write {}.", shown(&name.text)), span, "");
+            return self.error_hint(Code::Syntax, span, message, hint);
+        }
+        let message = "There is no index in square brackets".to_owned();
+        let x = name.span.of(self.text);
+        let hint = Hint::new(format!(
+            "A part of a dimension is `slice({x}, a -> b, begin:1)`, as many positions as `b` has; one position is `unstack({x}, dim:a at:1)`."
+        ));
+        self.error_hint(Code::Syntax, span, message, hint);
+    }
+
+    /// Reports `[x, y]` where tensors are listed.
+    fn listed(&mut self) {
+        let start = self.pos;
+        let close = self.rest().find(']').filter(|len| !self.rest()[1..*len].contains('['));
+        let Some(len) = close else { return self.unexpected("a tensor, a number or a function") };
+        self.pos += len + 1;
+        let span = self.span(start);
+        let inner = &self.text[start + 1..start + len];
+        let message = "Square brackets list no tensors".to_owned();
+        let hint = Hint::edit("Write them without.", span, inner);
+        self.error_hint(Code::Syntax, span, message, hint);
     }
 
     fn number(&mut self) -> Option<Tree> {
@@ -234,9 +313,9 @@ impl Reader<'_, '_> {
             self.skip_spaces();
             let at_end = matches!(self.peek(), None | Some(')'))
                 || self.rest().starts_with("->")
-                || self.at_key();
+                || self.at_argument_key();
             match comma {
-                Some(span) if at_end && !self.at_key() && self.peek().is_some() => {
+                Some(span) if at_end && !self.at_argument_key() && self.peek().is_some() => {
                     let message = "An argument is missing after this comma".to_owned();
                     let hint = Hint::edit("Leave the comma out.", span, "");
                     self.error_hint(Code::Syntax, span, message, hint);
@@ -249,7 +328,7 @@ impl Reader<'_, '_> {
                 }
                 _ => {}
             }
-            let arg = self.sum()?;
+            let arg = self.compared()?;
             height = height.max(arg.height);
             args.push(arg.expr);
             self.skip_spaces();

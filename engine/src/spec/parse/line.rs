@@ -6,9 +6,10 @@ use super::reader::Reader;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::spec::ast::{Decl, Ident, Stmt};
 use crate::spec::lex::{
-    STATEMENTS, WITHOUT_EFFECT, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char,
-    is_space, name_len, run_len, shown,
+    STATEMENTS, is_name_char, is_name_start, is_odd_name_char, is_pair_name_char, is_space,
+    name_len, run_len, shown,
 };
+use crate::spec::synonyms::{self, words};
 
 impl Reader<'_, '_> {
     /// Reads the code of one line. A line of which nothing could be used is `Unreadable`.
@@ -129,18 +130,32 @@ impl Reader<'_, '_> {
                 problem = problem.hint(Hint::edit(text, at, format!("{word} ")));
             }
         } else {
-            let short = word.chars().count() <= 24;
-            let lower = word.to_lowercase();
-            let known: Vec<&str> =
-                STATEMENTS.iter().copied().filter(|s| !WITHOUT_EFFECT.contains(s)).collect();
-            if let Some(near) = nearest(&lower, known.iter().copied()).filter(|_| short) {
-                problem = problem.hint(Hint::edit(format!("Did you mean `{near}`?"), span, near));
-            }
-            let known = known.join(", ");
+            let meant = self.meant_statement(word, span, after);
+            problem.hints.extend(meant);
+            let known = STATEMENTS.join(", ");
             let text = format!("A line starts with {known}, or assigns a tensor: `h = relu(x)`.");
             problem = problem.hint(Hint::new(text));
         }
         self.problems.report(problem);
+    }
+
+    /// What was most likely meant by a word that starts no statement.
+    fn meant_statement(&self, word: &str, span: Span, after: &str) -> Option<Hint> {
+        if word.chars().count() > 24 {
+            return None;
+        }
+        // `let h = …` without its first word says the same; `output h` says nothing without it.
+        let whole = Span::new(span.start, (self.end - after.len()) as u32);
+        match synonyms::hint(words::STATEMENTS, word, STATEMENTS, span, whole) {
+            Some(Hint { text, edit: Some(edit) })
+                if edit.replacement.is_empty() && !is_assignment(after) =>
+            {
+                Some(Hint::new(text))
+            }
+            Some(hint) => Some(hint),
+            None => nearest(word, STATEMENTS.iter().copied())
+                .map(|near| Hint::edit(format!("Did you mean `{near}`?"), span, near)),
+        }
     }
 
     /// Reads `h = …` or `h[batch hidden] = …`.
@@ -170,6 +185,10 @@ impl Reader<'_, '_> {
             self.error_hint(Code::Syntax, span, "`==` is no operator".to_owned(), hint);
         }
         self.skip_spaces();
+        if dims.is_some() && ["values(", "hash("].iter().any(|f| self.rest().starts_with(f)) {
+            self.initial_value(self.span(start));
+            return None;
+        }
         let reported = self.problems.list.len();
         let value = self.whole_expr();
         if value.is_none()
@@ -181,6 +200,22 @@ impl Reader<'_, '_> {
             problem.hints.push(Hint::edit(text, mend, ""));
         }
         Some(Stmt::Assign { name, dims, value: value? })
+    }
+
+    /// Reports `x[a] = values(1 2 3)`, of which `assigned` is what stands before the value.
+    fn initial_value(&mut self, assigned: Span) {
+        let start = self.pos;
+        self.take(is_name_char);
+        let span = self.span(start);
+        let message =
+            format!("{} is how a tensor begins, not a function", shown(span.of(self.text)));
+        let equals = assigned.of(self.text).rfind('=').unwrap_or(0);
+        let declared = &self.text[assigned.start as usize..][..equals];
+        let declared = declared.trim_end_matches(is_space);
+        let mend = format!("state {declared} init:");
+        let hint = Hint::edit("Declare it: a `state` stays as it begins.", assigned, mend);
+        self.error_hint(Code::UnknownFunction, span, message, hint);
+        self.pos = self.end;
     }
 
     /// Reads what follows `seen :=`.
@@ -262,6 +297,15 @@ impl Reader<'_, '_> {
         let dims = if self.eat("[") {
             let dims = self.names(open, ']')?;
             end = self.pos;
+            dims
+        } else if self.eat("(") {
+            let dims = self.names(open, ')')?;
+            end = self.pos;
+            let span = self.span(open);
+            let inner = &self.text[open + 1..end - 1];
+            let message = "The dimensions of a tensor stand in square brackets".to_owned();
+            let hint = Hint::edit(format!("Write `[{inner}]`."), span, format!("[{inner}]"));
+            self.error_hint(Code::Syntax, span, message, hint);
             dims
         } else {
             Vec::new()

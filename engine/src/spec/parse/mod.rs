@@ -14,7 +14,7 @@ mod document;
 
 use self::document::Document;
 use self::reader::{MAX_PROBLEMS, Problems, Reader};
-use super::ast::{Item, Spec};
+use super::ast::{Item, Spec, Stmt};
 use super::lex::{self, MAX_TEXT};
 use crate::diag::{Code, Diagnostic, Hint, Span};
 
@@ -77,6 +77,11 @@ pub(super) fn read_lines(text: &str) -> Reading {
         let errors = reading.problems.errors;
         let code = lex::span_within(text, code);
         let stmt = Reader::new(text, code, &mut reading.problems).statement();
+        if let Stmt::Mesh(pairs) = &stmt
+            && reading.problems.mesh_dim.is_none()
+        {
+            reading.problems.mesh_dim = pairs.first().map(|p| lex::written(&p.name.text));
+        }
         reading.broken.push(reading.problems.errors > errors);
         reading.items.push(Item {
             stmt,

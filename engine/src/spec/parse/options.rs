@@ -138,12 +138,41 @@ impl Reader<'_, '_> {
             },
         )?;
         let value_start = self.pos;
+        if self.otherwise_enclosed(&key.text) {
+            return None;
+        }
         let value = self.value()?;
         if !self.peek().is_none_or(|c| place.ends_value(c)) {
             self.unexpected("a space or the next option");
             return None;
         }
         Some(Opt { key, value, value_span: self.span(value_start), span: self.span(start) })
+    }
+
+    /// Reports a value in square brackets or quotes; whether it was one.
+    fn otherwise_enclosed(&mut self, key: &str) -> bool {
+        let start = self.pos;
+        let (close, takes) = match self.peek() {
+            Some('[') => (']', "A list stands in parentheses"),
+            Some(quote @ ('"' | '\'')) => (quote, "Words stand without quotes"),
+            _ => return false,
+        };
+        let Some(len) = self.rest()[1..].find(close) else { return false };
+        let inner = &self.text[start + 1..start + 1 + len];
+        self.pos += len + 2;
+        let span = self.span(start);
+        let mend = match close {
+            ']' if key == "init" => format!("values({inner})"),
+            ']' if inner.contains(|c| is_space(c) || c == ',') => format!("({inner})"),
+            _ => inner.to_owned(),
+        };
+        let hint = if is_value(&mend) {
+            Hint::edit(format!("Write {}.", shown(&mend)), span, mend)
+        } else {
+            Hint::new("Write `name:value`, or `name:(first second)` for several.")
+        };
+        self.error_hint(Code::Syntax, span, takes.to_owned(), hint);
+        true
     }
 
     /// Reads the value of an option.

@@ -54,10 +54,11 @@ impl Reader<'_, '_> {
     /// Reads `batch:rows hidden:cols+planes` to the end of the line.
     pub(super) fn rules(&mut self) -> Vec<RulePair> {
         let separators = Separators::MeshTensorFlow;
+        let example = self.problems.mesh_dim.clone().unwrap_or_else(|| "rows".to_owned());
         let mut rules = Vec::new();
         while self.next_pair(separators) {
             let start = self.pos;
-            let rule = self.pair_key(separators, "mesh dimension", "rows").and_then(|dim| {
+            let rule = self.pair_key(separators, "mesh dimension", &example).and_then(|dim| {
                 let mesh_dims = self.mesh_dims()?;
                 Some(RulePair { dim, mesh_dims, span: self.span(start) })
             });

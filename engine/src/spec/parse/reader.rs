@@ -22,6 +22,8 @@ pub(super) struct Problems {
     pub(super) unlisted: bool,
     /// How many errors there were.
     pub(super) errors: usize,
+    /// The first dimension of the mesh, as far as it was read: an example for rules.
+    pub(super) mesh_dim: Option<String>,
 }
 
 impl Problems {
@@ -195,6 +197,12 @@ impl<'t, 'p> Reader<'t, 'p> {
         let rest = self.rest();
         let len = name_len(rest);
         len > 0 && rest[len..].trim_start_matches(is_space).starts_with([':', '='])
+    }
+
+    /// Whether an option of a call comes next: `x == y` is none.
+    pub(super) fn at_argument_key(&self) -> bool {
+        let rest = &self.rest()[name_len(self.rest())..];
+        self.at_key() && !rest.trim_start_matches(is_space).starts_with("==")
     }
 
     /// Reads names up to `close`, separated by spaces or commas. The opening bracket stands at
