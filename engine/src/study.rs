@@ -3,6 +3,7 @@
 //! [`Study::new`] never fails: with errors in the text it still holds the mesh, the tensors and
 //! their layouts as far as these can be known, and the reasons why there is no Program.
 
+use crate::cost::repeats::Repeats;
 use crate::cost::symbolic::Formulas;
 use crate::cost::tally::{Moved, Tally, Totals};
 use crate::data::fits;
@@ -74,6 +75,8 @@ pub struct TensorInfo {
     pub layout: Option<TensorLayout>,
     /// Mesh dimensions over which its producer left partial values.
     pub partial: Vec<MeshAxis>,
+    /// Mesh dimensions along which all processors compute it alike.
+    pub repeated: Vec<MeshAxis>,
     /// Sizes of one processor's slice (of the whole, where the layout is illegal).
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
@@ -383,6 +386,7 @@ impl Study {
     pub fn tensors(&self) -> Vec<TensorInfo> {
         let graph = &self.built.graph;
         let first_values = self.first_values();
+        let repeated = self.lowered.as_ref().map(Repeats::of).unwrap_or_default();
         let makers = self.makers();
         let cells = |id: NodeId| {
             let (axis, makers) = makers.as_ref()?;
@@ -414,11 +418,11 @@ impl Study {
                 let whole = || node.shape.dims().iter().map(|d| d.size).collect();
                 let slice_shape =
                     layout.as_ref().map_or_else(whole, |l| l.slice_sizes(&node.shape, &self.mesh));
-                let partial =
-                    first_values[crate::index::Idx::index(id)].map_or_else(Vec::new, |v| {
-                        let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
-                        program.unwrap_or_default().iter().map(|p| p.0).collect()
-                    });
+                let first = first_values[crate::index::Idx::index(id)];
+                let partial = first.map_or_else(Vec::new, |v| {
+                    let program = self.lowered.as_ref().map(|p| p.values[v].layout.partial());
+                    program.unwrap_or_default().iter().map(|p| p.0).collect()
+                });
                 let elements = slice_shape.iter().fold(1_u64, |n, &s| n.saturating_mul(s));
                 TensorInfo {
                     name: Name::clone(&node.name),
@@ -426,6 +430,7 @@ impl Study {
                     shape: node.shape.clone(),
                     layout,
                     partial,
+                    repeated: first.map_or_else(Vec::new, |v| repeated.along(v)),
                     bytes_per_processor: elements.saturating_mul(graph.dtype.bytes()),
                     slice_shape,
                     cells: cells(id),

@@ -30,6 +30,7 @@ pub fn plan(study: &Study, slices: bool) -> Plan {
     let tensors = study.tensors();
     let totals = study.totals().map_or_else(Totals::default, |t| Totals {
         flops_per_processor: t.flops_per_processor,
+        duplication: t.duplication,
         sent_bytes_per_processor: t.sent_bytes_per_processor,
         peak_bytes_per_processor: t.peak_bytes_per_processor,
     });
@@ -109,6 +110,7 @@ fn tensor(info: &TensorInfo, mesh: &Mesh, slices: bool) -> Tensor {
         dims: dims(&info.shape),
         layout: names.iter().copied().enumerate().filter_map(split).collect(),
         partial: mesh_dims(&info.partial, mesh),
+        repeated: mesh_dims(&info.repeated, mesh),
         slice_shape: info.slice_shape.clone(),
         bytes_per_processor: info.bytes_per_processor,
         slice_begin: begins,

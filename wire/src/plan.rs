@@ -56,6 +56,10 @@ pub struct Tensor {
     pub layout: BTreeMap<String, Vec<String>>,
     /// Mesh dimensions over which its producer left partial values.
     pub partial: Vec<String>,
+    /// Mesh dimensions along which all processors compute it alike: neither what it is made of nor
+    /// itself is split over them. The work is done as often as they have processors.
+    #[serde(default)]
+    pub repeated: Vec<String>,
     /// Sizes of one processor's slice.
     pub slice_shape: Vec<u64>,
     /// Bytes one processor holds of it.
@@ -93,10 +97,13 @@ pub struct Collective {
 /// Sums over one step, per processor; in a pipeline, of the cell that has the most.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[expect(clippy::struct_field_names, reason = "the names of the JSON's keys")]
 pub struct Totals {
     /// Floating point operations.
     pub flops_per_processor: f64,
+    /// How often the average operation is done: operations of all processors together, over those
+    /// if no processor did what another does, too.
+    #[serde(default)]
+    pub duplication: f64,
     /// Bytes sent.
     pub sent_bytes_per_processor: f64,
     /// The most bytes held at once.

@@ -24,6 +24,8 @@ use std::convert::Infallible;
 pub(super) struct Spent {
     /// Floating point operations of each step.
     pub(super) flops: Vec<f64>,
+    /// On how many processors the same is done.
+    pub(super) copies: Vec<u64>,
     /// The place along the pipeline that does it.
     pub(super) place: Vec<usize>,
 }
@@ -32,7 +34,7 @@ impl Spent {
     /// That of all steps of a Program.
     pub(super) fn of(program: &Program) -> Self {
         let count = program.steps.len();
-        let spent = Self { flops: vec![0.0; count], place: vec![0; count] };
+        let spent = Self { flops: vec![0.0; count], copies: vec![1; count], place: vec![0; count] };
         let mut looking = Looking { program, spent };
         let Ok(()) = walk(program, &mut looking);
         looking.spent
@@ -50,6 +52,7 @@ impl MeshImpl for Looking<'_> {
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
         self.spent.flops[index] = self.program.flops(step) as f64;
+        self.spent.copies[index] = self.program.mesh.group_size(&self.program.repeated(step));
         self.spent.place[index] = self.program.rank(self.program.stage(step));
         Ok(())
     }

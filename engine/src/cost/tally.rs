@@ -17,6 +17,8 @@ use std::convert::Infallible;
 pub struct Totals {
     /// Floating point operations.
     pub flops_per_processor: f64,
+    /// Operations of all processors together, over those if none did what another does, too.
+    pub duplication: f64,
     /// Bytes sent, averaged over a group's members (ring formulas).
     pub sent_bytes_per_processor: f64,
     /// The most bytes held at once.
@@ -72,9 +74,11 @@ impl Tally {
         let cells = holding.bytes().iter().map(at_first).collect();
         let (spent, trips) = (Spent::of(program), vec![None; program.steps.len()]);
         let tally = Self::default();
-        let mut counter = Counter { program, spent, trips, holding, cells, tally };
+        let mut counter = Counter { program, spent, trips, holding, cells, needed: 0.0, tally };
         let Ok(()) = run(program, Phase::Update, &mut counter);
-        let Counter { mut tally, cells, .. } = counter;
+        let Counter { mut tally, cells, needed, .. } = counter;
+        let done = cells.iter().map(|c| c.flops).sum::<f64>();
+        tally.totals.duplication = if needed > 0.0 { done / needed } else { 1.0 };
         let most = |of: fn(&CellTotals) -> f64| cells.iter().map(of).fold(0.0, f64::max);
         tally.totals.flops_per_processor = most(|c| c.flops);
         tally.totals.sent_bytes_per_processor = most(|c| c.sent);
@@ -97,6 +101,8 @@ struct Counter<'p> {
     holding: Holding,
     /// Per place along the pipeline.
     cells: Vec<CellTotals>,
+    /// Operations of one processor of each place, less those that others do, too.
+    needed: f64,
     tally: Tally,
 }
 
@@ -145,7 +151,9 @@ impl MeshImpl for Counter<'_> {
     type Error = Infallible;
 
     fn compute(&mut self, index: usize, step: &Step) -> Result<(), Infallible> {
-        self.cells[self.spent.place[index]].flops += self.spent.flops[index];
+        let flops = self.spent.flops[index];
+        self.cells[self.spent.place[index]].flops += flops;
+        self.needed += flops / self.spent.copies[index] as f64;
         self.hold(step);
         Ok(())
     }

@@ -107,6 +107,11 @@ impl TensorLayout {
         &self.split
     }
 
+    /// Whether it is cut or partial along a mesh dimension.
+    pub fn uses(&self, axis: MeshAxis) -> bool {
+        self.split.iter().flatten().chain(self.partial.iter().map(|(a, _)| a)).any(|a| *a == axis)
+    }
+
     /// The mesh dimensions along which values are partial, in order.
     pub fn partial(&self) -> &[(MeshAxis, Combine)] {
         &self.partial

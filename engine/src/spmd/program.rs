@@ -23,7 +23,7 @@ use super::tape::Tape;
 use crate::diag::Span;
 use crate::graph::micro::MicroBatches;
 use crate::graph::op::{Dtype, Edge, Phase, Reduction, Running};
-use crate::index::{BodyId, IdVec, Idx as _, NodeId, Pnum, Stage, TensorAxis, ValueId};
+use crate::index::{BodyId, IdVec, Idx as _, MeshAxis, NodeId, Pnum, Stage, TensorAxis, ValueId};
 use crate::layout::dims::{Name, Shape};
 use crate::layout::mesh::Mesh;
 use crate::layout::tensor::TensorLayout;
@@ -400,6 +400,18 @@ impl Program {
     /// Bytes of one processor's slice of a value.
     pub fn slice_bytes(&self, value: ValueId) -> u64 {
         self.slice_elements(value).saturating_mul(self.dtype.bytes())
+    }
+
+    /// The mesh dimensions along which all processors compute a step alike: neither its operands
+    /// nor its result are cut or pending over them, nor do the cells of a pipeline lie there.
+    pub fn repeated(&self, step: &Step) -> Vec<MeshAxis> {
+        let values = || step.inputs.iter().copied().chain(step.output());
+        let is_used = |axis: MeshAxis| {
+            self.cells.as_ref().is_some_and(|cells| cells.axis() == axis)
+                || values().any(|v| self.values[v].layout.uses(axis))
+        };
+        let axes = self.mesh.axes().filter(|&axis| self.mesh.dim(axis).size > 1);
+        if self.flops(step) == 0 { Vec::new() } else { axes.filter(|&a| !is_used(a)).collect() }
     }
 
     /// Floating point operations one processor spends on a step: 2 per multiplication-addition of

@@ -1,5 +1,6 @@
 //! Laws of the layout algebra, as properties.
 
+use crate::common::study;
 use meshwork_engine::index::{MeshAxis, Pnum};
 use meshwork_engine::layout::dims::{Dimension, Shape};
 use meshwork_engine::layout::mesh::{Mesh, MeshDim};
@@ -252,4 +253,33 @@ fn swaps_and_product_groups() {
     );
     assert_eq!(scatter.len(), 1);
     assert!(matches!(scatter[0].kind, CollectiveKind::Reducescatter(..)));
+}
+
+/// What all processors compute together is what one alone would, as often as the duplication says;
+/// a tensor says along which mesh dimensions.
+#[test]
+fn work_that_is_repeated_is_counted() {
+    let model = "dims a:4 k:4 b:8\ninput x[a k], y[k b]\nz = einsum(x, y -> a b)\nloss = sum(z)";
+    let alone = study(model).totals().unwrap();
+    assert_eq!(alone.duplication, 1.0);
+    for (layout, times, along) in [
+        ("mesh r:2 c:2\nlayout a:r b:c", 1.0, &[][..]),
+        ("mesh r:2 c:2\nlayout a:r", 2.0, &["c"]),
+        ("mesh r:2 c:4\nlayout b:r", 4.0, &["c"]),
+        ("mesh r:2 c:2\nlayout a:r+c", 1.0, &[]),
+        // A sum over a split dimension shares its work, too.
+        ("mesh r:2 c:2\nlayout k:r", 2.0, &["c"]),
+        ("mesh r:2 c:2", 4.0, &["r", "c"]),
+    ] {
+        let study = study(&format!("{layout}\n{model}"));
+        let z = study.tensors().into_iter().find(|t| &*t.name == "z").unwrap();
+        let names: Vec<&str> = z.repeated.iter().map(|&m| &*study.mesh().dim(m).name).collect();
+        assert_eq!(names, along, "{layout}");
+        let totals = study.totals().unwrap();
+        let of_all = totals.flops_per_processor * study.mesh().processors() as f64;
+        // Beside the einsum there is the sum of its result, which may be settled by then.
+        assert!((totals.duplication - times).abs() < 0.6, "{layout}: {totals:?}");
+        let needed = of_all / totals.duplication;
+        assert!((needed - alone.flops_per_processor).abs() < 1e-9, "{layout}: {totals:?}");
+    }
 }

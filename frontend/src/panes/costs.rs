@@ -10,6 +10,8 @@ use web_sys::Element;
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.told.with(|s| s.study.totals().map(Fact::of)));
+    let duplication =
+        Memo::new(move |_| studio.told.with(|s| s.study.totals().map_or(1.0, |t| t.duplication)));
     let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
     // nobody pays for formulas that are folded away
     let are_open = RwSignal::new(false);
@@ -50,6 +52,15 @@ pub fn Costs(studio: Studio) -> impl IntoView {
                         .map(|(i, name)| view! { <FactView name=name totals=totals alone=alone i=i /> })
                         .collect_view()}
                 </dl>
+            </Show>
+            <Show when=move || { duplication.get() >= 1.01 }>
+                <p class="empty">
+                    {move || format!(
+                        "Together the processors compute {} times what is needed: along mesh \
+                         dimensions that split nothing of an operation all do the same.",
+                        format::exact((duplication.get() * 100.0).round() / 100.0)
+                    )}
+                </p>
             </Show>
             <Show when=move || totals.with(Option::is_some)>
                 <details

@@ -84,6 +84,15 @@ impl Card {
         format!("{} per processor", format::bytes(self.tensor.bytes_per_processor as f64))
     }
 
+    /// Along which mesh dimensions all processors compute the same.
+    fn repeated(&self) -> Option<String> {
+        let mesh = &self.mesh;
+        let name = |axis| mesh.dim(axis).name.to_string();
+        let names: Vec<String> = self.tensor.repeated.iter().copied().map(name).collect();
+        let times = mesh.group_size(&self.tensor.repeated);
+        (times > 1).then(|| format!("computed {times} × alike along {}", names.join(" and ")))
+    }
+
     fn exact_bytes(&self) -> String {
         format!("{} bytes", format::exact(self.tensor.bytes_per_processor as f64))
     }
@@ -93,7 +102,8 @@ impl Card {
 impl PartialEq for Card {
     fn eq(&self, other: &Self) -> bool {
         fn looks(t: &TensorInfo) -> impl PartialEq {
-            (&t.name, &t.shape, t.role, &t.layout, &t.partial, t.bytes_per_processor, &t.cells)
+            let made = (&t.partial, &t.repeated, &t.cells);
+            (&t.name, &t.shape, t.role, &t.layout, made, t.bytes_per_processor)
         }
         looks(&self.tensor) == looks(&other.tensor)
             && self.mesh == other.mesh
@@ -275,6 +285,11 @@ fn TensorCard(studio: Studio, cards: Memo<Vec<Card>>, sight: Sight, name: String
                         </span>
                     })}
                     <span>{part(Card::slice)}</span>
+                    {move || told.with(|c| c.as_ref().and_then(Card::repeated)).map(|alike| view! {
+                        <span data-tip="Neither this tensor nor what it is made of is split over that mesh dimension, so its processors all do the same work">
+                            {alike}
+                        </span>
+                    })}
                     <span data-tip=part(Card::exact_bytes)>{part(Card::bytes)}</span>
                 </footer>
             </Show>

@@ -56,7 +56,13 @@ fn write(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     writeln!(out)?;
     let totals = &plan.totals;
     writeln!(out, "one step, per processor")?;
-    writeln!(out, "  computes     {}", count(totals.flops_per_processor, "FLOP"))?;
+    let flops = count(totals.flops_per_processor, "FLOP");
+    if says_something(totals.duplication) {
+        let times = totals.duplication;
+        writeln!(out, "  computes     {flops}; all together {times:.2} times what is needed")?;
+    } else {
+        writeln!(out, "  computes     {flops}")?;
+    }
     writeln!(out, "  sends        {}", bytes(totals.sent_bytes_per_processor))?;
     writeln!(out, "  holds        {} at most", bytes(totals.peak_bytes_per_processor as f64))?;
     if let Some(pipeline) = &plan.pipeline {
@@ -110,8 +116,16 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
     table.write(out)
 }
 
+/// Whether work that is repeated adds up to more than a hundredth.
+fn says_something(duplication: f64) -> bool {
+    duplication >= 1.01
+}
+
 fn tensors(list: &[Tensor]) -> Table {
-    let mut table = Table::new(&["tensor", "role", "dims", "layout", "slice", "bytes", "partial"]);
+    let is_repeated = list.iter().any(|t| !t.repeated.is_empty());
+    let columns =
+        ["tensor", "role", "dims", "layout", "slice", "bytes", "partial", "computed alike"];
+    let mut table = Table::new(&columns[..columns.len() - usize::from(!is_repeated)]);
     for t in list {
         let layout: Vec<String> =
             t.layout.iter().map(|(dim, mesh)| format!("{dim}:{}", mesh.join("+"))).collect();
@@ -119,7 +133,11 @@ fn tensors(list: &[Tensor]) -> Table {
             [] => String::new(),
             mesh => format!("sum over {}", mesh.join("+")),
         };
-        table.row(vec![
+        let alike = match t.repeated.as_slice() {
+            [] => String::new(),
+            mesh => format!("along {}", mesh.join("+")),
+        };
+        let mut row = vec![
             t.name.clone(),
             t.role.clone(),
             pairs(&t.dims),
@@ -127,7 +145,9 @@ fn tensors(list: &[Tensor]) -> Table {
             sizes(&t.slice_shape),
             grouped(t.bytes_per_processor),
             partial,
-        ]);
+        ];
+        row.extend(is_repeated.then_some(alike));
+        table.row(row);
     }
     table
 }

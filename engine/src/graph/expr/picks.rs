@@ -34,10 +34,10 @@ impl Args<'_, '_, '_> {
         if shapes.iter().any(|s| s.has(&dim.name)) {
             return self.misfit(format!("The tensors already have a dimension `{}`", dim.name));
         }
-        if let Some(pair) = shapes.windows(2).find(|pair| !pair[0].is_alike(&pair[1])) {
+        if let Some(other) = shapes.iter().find(|s| !s.is_alike(&shapes[0])) {
             return self.misfit(format!(
-                "{} and {} have different dimensions: `broadcast` gives a tensor those it lacks",
-                pair[0], pair[1]
+                "{} and {other} have different dimensions: `broadcast` gives a tensor those it lacks",
+                shapes[0]
             ));
         }
         for (i, &x) in nodes.iter().enumerate().rev().skip(1) {

@@ -67,9 +67,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
     (6, All, |_, x, y| {
         let joined = x.joined(&[y]);
-        let all = |t: &Tensor| match t.dims.len() == joined.len() {
-            true => t.text.clone(),
-            false => format!("broadcast({} -> {})", t.text, names(&joined)),
+        let all = |t: &Tensor| {
+            if t.dims.len() == joined.len() {
+                t.text.clone()
+            } else {
+                format!("broadcast({} -> {})", t.text, names(&joined))
+            }
         };
         let dims = [vec![C], joined.clone()].concat();
         let text = format!("stack({}, {} * 2 -> c)", all(x), all(y));
