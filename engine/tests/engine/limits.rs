@@ -22,8 +22,9 @@ fn mended(text: &str) -> usize {
             let left = Study::tried(&after);
             let errors = || left.diagnostics().iter().filter(|d| d.is_error());
             assert!(errors().all(|l| kind(l) != kind(d)), "{text}\n{after}\n{}", d.message);
-            let others = study.diagnostics().iter().filter(|d| d.is_error()).count() - 1;
-            if others == 0 {
+            let is_only = study.diagnostics().iter().filter(|d| d.is_error()).count() == 1;
+            // The right number of chunks may still be too many for the layers.
+            if is_only && !d.message.contains("chunk") {
                 let messages: Vec<&str> = errors().map(|l| &*l.message).collect();
                 assert!(messages.is_empty(), "{text}\n{after}\n{}\n{messages:?}", d.message);
             }
