@@ -53,7 +53,12 @@ impl MicroBatches {
 
     /// Whether so many rows make as many parts as asked for.
     pub const fn makes(whole: u64, count: u64) -> bool {
-        count > 0 && whole >= count && whole.div_ceil(whole.div_ceil(count)) == count
+        count > 0 && Self::made(whole, count) == count
+    }
+
+    /// How many parts so many rows make where `count` are asked for.
+    pub const fn made(whole: u64, count: u64) -> u64 {
+        if whole == 0 || count == 0 { 0 } else { whole.div_ceil(whole.div_ceil(count)) }
     }
 
     /// How many there are.

@@ -19,14 +19,25 @@ impl Pipe {
     /// Every number that breaks a limit; `is_built` says whether the graph is the whole model.
     pub(super) fn problems(&self, graph: &Graph, is_built: bool) -> Vec<Diagnostic> {
         let numbers = self.numbers(graph, is_built);
-        if self.balance.is_none() && !graph.layers.is_empty() && !numbers.has_layers() {
-            return vec![self.too_many_stages(graph, &numbers)];
-        }
+        let mut limits = self.schedule.limits(self.extent);
+        // Too many stages may be too many of each cell.
+        let has_chunks = limits.iter().all(|limit| limit.what != Quantity::Chunks);
+        let is_cut = self.balance.is_none() && !graph.layers.is_empty() && has_chunks;
         let beyond = self.said.beyond.map(|_| self.beyond(&numbers));
-        let is_told = |limit: &Limit| limit.what == Quantity::MicroBatches && beyond.is_some();
-        let limits = self.schedule.limits(self.extent).into_iter().filter(|l| !is_told(l));
-        let limits: Vec<Diagnostic> = limits.map(|l| self.broken(&l, graph, &numbers)).collect();
-        beyond.into_iter().chain(limits).collect()
+        let is_too_long = is_cut && !numbers.has_layers();
+        let (too_long, is_only) = if is_too_long {
+            let (problem, mends_all) = self.too_many_stages(graph, &numbers);
+            (Some(problem), mends_all)
+        } else {
+            (None, false)
+        };
+        limits.retain(|limit| match limit.what {
+            Quantity::MicroBatches => beyond.is_none() && !is_only,
+            Quantity::Ranks => !is_too_long,
+            Quantity::Chunks => true,
+        });
+        let limits = limits.iter().map(|limit| self.broken(limit, graph, &numbers));
+        beyond.into_iter().chain(too_long).chain(limits).collect()
     }
 
     fn numbers(&self, graph: &Graph, is_built: bool) -> Numbers {
@@ -58,9 +69,10 @@ impl Pipe {
         let (given, place) = self.said.beyond.unwrap_or_default();
         let nearest = numbers.nearest(Quantity::MicroBatches, given).into_iter().map(u64::from);
         let d = report_beyond(place, &nearest.collect::<Vec<u64>>());
-        let usual = self.schedule.limits(self.extent).is_empty();
+        let usual = self.schedule.limits(numbers.made(self.extent)).is_empty();
         match self.said.micro_batches.filter(|_| usual) {
             Some(option) => d.hint(Hint::edit("Leave `micro_batches` out.", option, "")),
+            None if d.hints.is_empty() => d.hint(more_rows(&self.cutting().dim)),
             None => d,
         }
     }
@@ -89,8 +101,8 @@ impl Pipe {
         })
     }
 
-    /// More stages than layers: fewer cells, or fewer stages in each.
-    fn too_many_stages(&self, graph: &Graph, numbers: &Numbers) -> Diagnostic {
+    /// More stages than layers: fewer cells, or fewer stages in each; and whether these mend all.
+    fn too_many_stages(&self, graph: &Graph, numbers: &Numbers) -> (Diagnostic, bool) {
         let layers = graph.layers.len() as u64;
         let (stages, chunks) = (self.extent.stages(), self.extent.chunks);
         let message = format!(
@@ -102,12 +114,17 @@ impl Pipe {
             1 => String::new(),
             _ => format!(", as `{}` has {chunks} stages in each", self.schedule.name()),
         };
-        let cells = numbers.nearest(Quantity::Ranks, f64::from(self.extent.ranks));
+        let given = [(Quantity::Ranks, self.extent.ranks), (Quantity::Chunks, chunks)];
+        let mut near = given.map(|(what, n)| numbers.legal(what, n.into()));
+        let mends_all = near.iter().any(|near| !near.is_empty());
+        if !mends_all {
+            near = given.map(|(what, n)| numbers.nearest(what, n.into()));
+        }
+        let [cells, fewer] = near;
         for &n in &cells {
             let text = format!("Take {}{each}.", counted(n.into(), "cell"));
             d = d.hint(self.said.take(Quantity::Ranks, n, text));
         }
-        let fewer = numbers.nearest(Quantity::Chunks, f64::from(chunks));
         for &n in fewer.iter().filter(|_| chunks > 1) {
             let text = format!("Have {} on each cell.", counted(n.into(), "stage"));
             d = d.hint(self.said.take(Quantity::Chunks, n, text));
@@ -115,6 +132,6 @@ impl Pipe {
         if d.hints.is_empty() {
             d = d.hint(Hint::edit("Leave the pipeline out.", self.span, ""));
         }
-        d.hint(listed(graph))
+        (d.hint(listed(graph)), mends_all)
     }
 }

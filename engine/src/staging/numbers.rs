@@ -30,19 +30,37 @@ impl Numbers {
     /// The nearest legal numbers to one that is not: one below and one above, if there are any. Where
     /// another number is wrong, too, those that mend this one.
     pub(super) fn nearest(&self, what: Quantity, given: f64) -> Vec<u32> {
-        let fits = |n: &u32| self.fits(what, self.with(what, *n));
-        let limits = |n: &u32| self.schedule.limits(self.with(what, *n));
-        let most = self.most(what);
-        let all = around(given, most, |n| fits(n) && limits(n).is_empty());
+        let all = self.legal(what, given);
         if !all.is_empty() {
             return all;
         }
-        around(given, most, |n| fits(n) && limits(n).iter().all(|limit| limit.what != what))
+        around(given, self.most(what), |n| {
+            let extent = self.with(what, *n);
+            let mut limits = self.schedule.limits(extent).into_iter();
+            self.fits(what, extent) && limits.all(|limit| limit.what != what)
+        })
+    }
+
+    /// The nearest numbers with which everything is legal.
+    pub(super) fn legal(&self, what: Quantity, given: f64) -> Vec<u32> {
+        let is_legal = |extent| self.schedule.limits(extent).is_empty();
+        around(given, self.most(what), |n| {
+            let extent = self.with(what, *n);
+            self.fits(what, extent) && is_legal(extent) && is_legal(self.made(extent))
+        })
     }
 
     /// Whether the model has layers for all stages.
     pub(super) fn has_layers(&self) -> bool {
         self.layers.is_none_or(|layers| u64::from(self.extent.stages()) <= layers)
+    }
+
+    /// With as many micro-batches as the rows make.
+    pub(super) fn made(&self, extent: Extent) -> Extent {
+        let asked = u64::from(extent.micro_batches);
+        let made = self.rows.map(|rows| MicroBatches::made(rows, asked));
+        let count = made.and_then(|made| u32::try_from(made).ok());
+        Extent { micro_batches: count.unwrap_or(extent.micro_batches), ..extent }
     }
 
     fn with(&self, what: Quantity, n: u32) -> Extent {

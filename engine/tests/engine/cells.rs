@@ -305,34 +305,49 @@ fn a_cell_that_hangs_is_named_by_who_waits_for_it() {
 /// Cells that work both ways at once: a cell has a stage of either copy.
 #[test]
 fn a_cell_that_dies_both_ways_is_named() {
-    for nth in [60, 90] {
+    let spots = [40, 45, 50, 55, 60].map(|nth| {
         let mut session = Session::new(&both_ways(), None, Faulty::new(2, nth, dies)).unwrap();
         let fault = until_fault(&mut session);
         assert_eq!(fault.cell, Rank(1));
         assert_eq!(fault.kind, Kind::Died("row 4 of 3".to_owned()));
         let steps = session.steps_done();
         let said = fault.to_string();
-        let starts = format!("cell 1 died in step {steps} at ");
+        let starts = format!("cell 1 died in step {steps} a");
         assert!(said.starts_with(&starts) && said.ends_with(": row 4 of 3"), "{said}");
         assert_eq!(session.step().loss, None);
-    }
+        fault.spot
+    });
+    both_copies(&spots);
     let mut alone = Session::new(&both_ways(), None, Faulty::new(1, 60, dies)).unwrap();
     let said = until_fault(&mut alone).to_string();
     assert!(said.contains(" died in step ") && said.ends_with(": row 4 of 3"), "{said}");
+}
+
+/// Something went wrong in stages of either copy.
+fn both_copies(spots: &[Spot]) {
+    let in_copy = |second: bool| {
+        spots.iter().any(|spot| match spot {
+            Spot::Task(task) => (task.micro_batch.0 >= 2) == second,
+            Spot::Start | Spot::Begin | Spot::End => false,
+        })
+    };
+    assert!(in_copy(false) && in_copy(true), "{spots:?}");
 }
 
 #[test]
 fn a_cell_that_hangs_both_ways_is_named_by_who_waits_for_it() {
     let hangs = || std::thread::sleep(Duration::from_secs(30));
     let limit = Duration::from_millis(300);
-    for nth in [60, 90] {
+    let spots = [40, 45, 50, 55, 60].map(|nth| {
         let session = Session::new(&both_ways(), None, Faulty::new(2, nth, hangs)).unwrap();
         let fault = until_fault(&mut session.patient(limit));
-        let Kind::Waited { from, which, .. } = &fault.kind else { unreachable!("{fault}") };
-        assert_eq!((fault.cell, *from), (Rank(0), Rank(1)), "{fault}");
-        assert!(matches!(which, Spot::Task(_)), "{fault}");
-        assert!(fault.to_string().contains("` from cell 1, which was at "), "{fault}");
-    }
+        let said = fault.to_string();
+        let Kind::Waited { from, which, .. } = fault.kind else { unreachable!("{said}") };
+        assert_eq!((fault.cell, from), (Rank(0), Rank(1)), "{said}");
+        assert!(said.contains("` from cell 1, which was a"), "{said}");
+        which
+    });
+    both_copies(&spots);
     let session = Session::new(&both_ways(), None, Faulty::new(1, 60, hangs)).unwrap();
     let fault = until_fault(&mut session.patient(limit));
     assert_eq!(fault.kind, Kind::Stuck { limit }, "{fault}");

@@ -22,6 +22,7 @@ mod fewer;
 mod golden;
 mod gradients;
 mod laws;
+mod limits;
 mod megatron;
 mod meshtf;
 mod micro;

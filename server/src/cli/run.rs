@@ -73,7 +73,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "OUT.json")]
     trace: Option<String>,
     /// Give a pipeline up whose cells have not moved for so long [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     patience: Option<Duration>,
     /// Refuse a run that would hold more than so many GiB
     #[arg(long, value_name = "GIB", default_value_t = 8, value_parser = gibibytes())]
