@@ -111,11 +111,9 @@ fn meant(option: &Opt) -> Option<Hint> {
             if not_finite(&option.value).is_some() {
                 return Some(Hint::new("Write each as a number, such as `1e30`."));
             }
-            if CALLS.contains(&name.as_str()) {
-                return None;
-            }
+            let others = CALLS.into_iter().filter(|call| call != name);
             synonyms::hint(words::INITIAL, name, &CALLS, name_span, span)
-                .or_else(|| synonyms::near(name, CALLS, name_span))
+                .or_else(|| synonyms::near(name, others, name_span))
         }
         OptValue::Number(_) => None,
     }
