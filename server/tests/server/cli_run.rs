@@ -114,10 +114,14 @@ fn a_run_that_diverges_is_status_1() {
 /// The sum of large numbers in another order gives the sine something else altogether.
 #[test]
 fn a_difference_beyond_rounding_is_status_1() {
-    let single = "mesh p:4\nlayout a:p\ndims a:4096\ninput x[a] init:normal(0 1000)\n\
-                  param w init:ones\nloss = square(w - sin(1e12 * sum(exp(x * 0.001))))\n\
-                  train rate:0.001 steps:3";
-    let text = &format!("{single} dtype:f64");
+    let text = |angle: &str, train: &str| {
+        format!(
+            "mesh p:4\nlayout a:p\ndims a:4096\ninput x[a] init:normal(0 1)\nparam w init:ones\n\
+             loss = square(w - sin({angle}))\ntrain rate:0.001 steps:3 {train}"
+        )
+    };
+    let single = &text("1000000 * sum(x)", "");
+    let text = &text("1e12 * sum(exp(x))", "dtype:f64");
     let args = ["run", "-", "--check"];
     // In single precision that may be what an optimizer makes of rounding.
     let unclear = meshwork(&args, single);
