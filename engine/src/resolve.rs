@@ -1,7 +1,9 @@
 //! Graph × layout rules × mesh → a layout for every tensor, or every reason why not.
 //!
 //! As in Mesh-TensorFlow the layout of a tensor follows from its dimension names alone: two tensors
-//! that share a dimension are cut alike along it.
+//! that share a dimension are cut alike along it. Windows within a convolution or pool, which nobody
+//! names, are the exception: they have dimensions of the operands and of the result, and follow as
+//! many rules as can be followed together.
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
