@@ -383,6 +383,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, largest)
 }
 
-fn largest(a: f64, b: f64) -> f64 {
+/// The larger of two differences; not a number if either is none, since nothing is proved then.
+pub fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }

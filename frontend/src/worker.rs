@@ -14,7 +14,7 @@ use meshwork_engine::data::vocabulary::Vocabulary;
 use meshwork_engine::decode::{Author, Wish, bleu};
 use meshwork_engine::exec::clock::Clock;
 use meshwork_engine::exec::pool::Alone;
-use meshwork_engine::session::{Session, max_difference};
+use meshwork_engine::session::{Session, largest, max_difference};
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline;
 use meshwork_wire::api::{self, DataSet, SampleRequest};
@@ -158,7 +158,7 @@ impl Run {
         self.busy += now() - begun;
         let reference = self.one.step();
         if let (Some(a), Some(b)) = (report.loss, reference.loss) {
-            self.loss_difference = self.loss_difference.max((a - b).abs());
+            self.loss_difference = largest(self.loss_difference, (a - b).abs());
         }
         if let Some(loss) = report.loss {
             self.loss = Some(loss);
@@ -203,7 +203,10 @@ impl Run {
             counted: Traffic { messages: counted.messages, bytes: counted.bytes },
             predicted: Traffic { messages: predicted.messages, bytes: predicted.bytes },
             held: (self.done > 0).then_some(held),
-            max_difference: Some(max_difference(&self.mesh, &self.one).max(self.loss_difference)),
+            max_difference: Some(largest(
+                max_difference(&self.mesh, &self.one),
+                self.loss_difference,
+            )),
             timeline: self
                 .mesh
                 .timeline()

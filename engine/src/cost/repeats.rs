@@ -2,7 +2,6 @@
 //! result has every processor along it do the same work.
 
 use crate::index::{IdVec, MeshAxis, ValueId};
-use crate::spmd::collective::Collective;
 use crate::spmd::program::{Program, Step};
 use crate::spmd::run::{MeshImpl, walk};
 use std::convert::Infallible;
@@ -38,10 +37,6 @@ impl MeshImpl for Looking<'_> {
         if let Some(value) = step.output() {
             self.found.0[value] = self.program.repeated(step);
         }
-        Ok(())
-    }
-
-    fn collective(&mut self, _: usize, _: &Step, _: &Collective) -> Result<(), Infallible> {
         Ok(())
     }
 }

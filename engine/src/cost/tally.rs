@@ -66,6 +66,18 @@ pub struct Tally {
     pub cells: Vec<CellTotals>,
 }
 
+impl Totals {
+    /// Whether what is repeated adds up to enough to speak of.
+    pub fn repeats_work(&self) -> bool {
+        is_much(self.duplication)
+    }
+}
+
+/// Whether it is a hundredth or more that is done more than once.
+pub fn is_much(duplication: f64) -> bool {
+    duplication >= 1.01
+}
+
 impl Tally {
     /// The costs of a Program.
     pub fn of(program: &Program) -> Self {

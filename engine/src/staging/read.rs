@@ -118,23 +118,9 @@ fn said_twice(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
 
 /// Whether a line of the mesh is wrong, so that what it misses is no further mistake.
 fn is_mesh_broken(spec: &Spec, diagnostics: &[Diagnostic]) -> bool {
-    let is_of_mesh = |stmt: &Stmt| match stmt {
-        Stmt::Mesh(_) => true,
-        Stmt::Unreadable(code) => code.starts_with("mesh"),
-        Stmt::Blank
-        | Stmt::Layout(_)
-        | Stmt::Model { .. }
-        | Stmt::Dims(_)
-        | Stmt::Train(_)
-        | Stmt::Input(_)
-        | Stmt::Param(_)
-        | Stmt::State(_)
-        | Stmt::Assign { .. }
-        | Stmt::Next { .. }
-        | Stmt::Block { .. }
-        | Stmt::End
-        | Stmt::Pipeline(_)
-        | Stmt::Hardware { .. } => false,
+    let is_of_mesh = |stmt: &Stmt| {
+        matches!(stmt, Stmt::Mesh(_))
+            || matches!(stmt, Stmt::Unreadable(code) if code.starts_with("mesh"))
     };
     let mut lines = spec.items.iter().filter(|item| is_of_mesh(&item.stmt)).map(|item| item.span);
     lines.any(|line| {

@@ -10,8 +10,10 @@ use web_sys::Element;
 #[component]
 pub fn Costs(studio: Studio) -> impl IntoView {
     let totals = Memo::new(move |_| studio.told.with(|s| s.study.totals().map(Fact::of)));
-    let duplication =
-        Memo::new(move |_| studio.told.with(|s| s.study.totals().map_or(1.0, |t| t.duplication)));
+    let duplication = Memo::new(move |_| {
+        let totals = studio.told.with(|s| s.study.totals()).filter(Totals::repeats_work);
+        totals.map(|t| format::exact((t.duplication * 100.0).round() / 100.0))
+    });
     let alone = Memo::new(move |_| studio.alone.get().map(Fact::of));
     // nobody pays for formulas that are folded away
     let are_open = RwSignal::new(false);
@@ -53,15 +55,14 @@ pub fn Costs(studio: Studio) -> impl IntoView {
                         .collect_view()}
                 </dl>
             </Show>
-            <Show when=move || { duplication.get() >= 1.01 }>
+            {move || duplication.get().map(|times| view! {
                 <p class="empty">
-                    {move || format!(
-                        "Together the processors compute {} times what is needed: along mesh \
-                         dimensions that split nothing of an operation all do the same.",
-                        format::exact((duplication.get() * 100.0).round() / 100.0)
+                    {format!(
+                        "Together the processors compute {times} times what is needed: along mesh \
+                         dimensions that split nothing of an operation all do the same."
                     )}
                 </p>
-            </Show>
+            })}
             <Show when=move || totals.with(Option::is_some)>
                 <details
                     class="formulas"

@@ -5,6 +5,7 @@ use super::plain::Plain;
 use super::table::{Table, bytes, count, grouped, unit};
 use super::{Failure, report};
 use crate::convert;
+use meshwork_engine::cost::tally::is_much;
 use meshwork_engine::study::Study;
 use meshwork_wire::plan::{Collective, Pipeline, Plan, Tensor};
 use std::io::{self, Write};
@@ -57,7 +58,7 @@ fn write(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     let totals = &plan.totals;
     writeln!(out, "one step, per processor")?;
     let flops = count(totals.flops_per_processor, "FLOP");
-    if says_something(totals.duplication) {
+    if is_much(totals.duplication) {
         let times = totals.duplication;
         writeln!(out, "  computes     {flops}; all together {times:.2} times what is needed")?;
     } else {
@@ -114,11 +115,6 @@ fn write_pipeline(out: &mut impl Write, p: &Pipeline) -> io::Result<()> {
         ]);
     }
     table.write(out)
-}
-
-/// Whether work that is repeated adds up to more than a hundredth.
-fn says_something(duplication: f64) -> bool {
-    duplication >= 1.01
 }
 
 fn tensors(list: &[Tensor]) -> Table {

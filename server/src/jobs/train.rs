@@ -12,7 +12,7 @@ use meshwork_engine::exec::clock::Clock;
 use meshwork_engine::exec::fault::{Fault, Kind};
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
-use meshwork_engine::session::{Session, max_difference};
+use meshwork_engine::session::{Session, largest, max_difference};
 use meshwork_engine::spec::ast::Stmt;
 use meshwork_engine::spec::print;
 use meshwork_engine::study::Study;
@@ -234,10 +234,7 @@ impl<P: Pool> Run<'_, P> {
 
     /// Takes note of a difference; once one is no number, the largest is none either.
     fn differ(&mut self, a: f64, b: f64) {
-        let difference = (a - b).abs();
-        if difference.is_nan() || difference > self.difference {
-            self.difference = difference;
-        }
+        self.difference = largest(self.difference, (a - b).abs());
     }
 
     /// What was measured of the last step, if it is one of a pipeline.
@@ -254,10 +251,7 @@ impl<P: Pool> Run<'_, P> {
             counted: convert::traffic(self.session.counted()),
             predicted: convert::traffic(self.session.predicted()),
             held: convert::held(&self.session),
-            max_difference: in_parameters.map(|d| {
-                let is_number = !d.is_nan() && !self.difference.is_nan();
-                if is_number { d.max(self.difference) } else { f64::NAN }
-            }),
+            max_difference: in_parameters.map(|d| largest(d, self.difference)),
             timeline: self.measured().map(|(t, layers)| convert::timeline(t, layers)),
         }
     }
