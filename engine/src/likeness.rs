@@ -10,6 +10,8 @@ pub enum Likeness {
     Same,
     /// It is what another order of summation gives.
     Rounded,
+    /// It is more, of parameters alone: the losses are alike, in double precision.
+    Magnified,
     /// It is more, and single precision; optimizers magnify rounding.
     Unclear,
     /// It is more than rounding.
@@ -17,14 +19,16 @@ pub enum Likeness {
 }
 
 impl Likeness {
-    /// That of the largest difference of a number where the largest loss is so large.
-    pub fn of(difference: f64, loss: f64, dtype: Dtype) -> Self {
-        let is_rounding = difference <= Self::most(dtype) * loss.abs().max(1.0);
+    /// That of the largest difference of any number and the largest of a loss, where the largest
+    /// loss is so large.
+    pub fn of(difference: f64, of_losses: f64, loss: f64, dtype: Dtype) -> Self {
+        let is_rounding = |d: f64| d <= Self::most(dtype) * loss.abs().max(1.0);
         match dtype {
             _ if difference == 0.0 => Self::Same,
             _ if difference.is_nan() => Self::Other,
-            Dtype::F32 | Dtype::F64 if is_rounding => Self::Rounded,
+            Dtype::F32 | Dtype::F64 if is_rounding(difference) => Self::Rounded,
             Dtype::F32 => Self::Unclear,
+            Dtype::F64 if is_rounding(of_losses) => Self::Magnified,
             Dtype::F64 => Self::Other,
         }
     }
@@ -42,7 +46,7 @@ impl Likeness {
     pub const fn is_explained(self) -> bool {
         match self {
             Self::Same | Self::Rounded => true,
-            Self::Unclear | Self::Other => false,
+            Self::Magnified | Self::Unclear | Self::Other => false,
         }
     }
 
@@ -51,6 +55,10 @@ impl Likeness {
         match self {
             Self::Same => ", bit for bit the same.",
             Self::Rounded => ", the rounding of another order of summation.",
+            Self::Magnified => {
+                ", though no loss differs by more than rounding: where the gradient of a parameter \
+                 is zero but for rounding, an optimizer that divides by its size magnifies that."
+            }
             Self::Unclear => {
                 ". Adam and its like magnify rounding, and single precision leaves it open whether \
                  that is all: with dtype:f64 on the train line it must vanish."
@@ -66,18 +74,19 @@ mod tests {
 
     #[test]
     fn rounding_is_told_from_more() {
-        use Likeness::{Other, Rounded, Same, Unclear};
-        for (difference, loss, dtype, expected) in [
-            (0.0, 1.0, Dtype::F32, Same),
-            (1e-4, 0.1, Dtype::F32, Rounded),
-            (1e-2, 0.1, Dtype::F32, Unclear),
-            (1e-2, 1e4, Dtype::F32, Rounded),
-            (1e-9, 0.1, Dtype::F64, Rounded),
-            (1e-4, -1.0, Dtype::F64, Other),
-            (f64::NAN, 1.0, Dtype::F32, Other),
+        use Likeness::{Magnified, Other, Rounded, Same, Unclear};
+        for (difference, of_losses, loss, dtype, expected) in [
+            (0.0, 0.0, 1.0, Dtype::F32, Same),
+            (1e-4, 0.0, 0.1, Dtype::F32, Rounded),
+            (1e-2, 1e-2, 0.1, Dtype::F32, Unclear),
+            (1e-2, 0.0, 1e4, Dtype::F32, Rounded),
+            (1e-9, 1e-9, 0.1, Dtype::F64, Rounded),
+            (1e-4, 1e-12, 0.1, Dtype::F64, Magnified),
+            (1e-4, 1e-4, -1.0, Dtype::F64, Other),
+            (f64::NAN, 0.0, 1.0, Dtype::F32, Other),
         ] {
-            let found = Likeness::of(difference, loss, dtype);
-            assert_eq!(found, expected, "{difference} {loss} {dtype:?}");
+            let found = Likeness::of(difference, of_losses, loss, dtype);
+            assert_eq!(found, expected, "{difference} {of_losses} {loss} {dtype:?}");
             assert_eq!(found.is_explained(), matches!(found, Same | Rounded));
         }
     }

@@ -207,6 +207,7 @@ impl Run {
                 max_difference(&self.mesh, &self.one),
                 self.loss_difference,
             )),
+            loss_difference: Some(self.loss_difference),
             timeline: self
                 .mesh
                 .timeline()

@@ -74,6 +74,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::number::option")]
         #[cfg_attr(feature = "schema", schema(value_type = Option<crate::number::Numeral>))]
         max_difference: Option<f64>,
+        /// With `--check`: the largest difference of a loss, of those above.
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::number::option")]
+        #[cfg_attr(feature = "schema", schema(value_type = Option<crate::number::Numeral>))]
+        loss_difference: Option<f64>,
         /// Of a pipeline: what its cells did in the last step, measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeline: Option<Timeline>,

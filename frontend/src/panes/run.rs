@@ -214,7 +214,7 @@ fn status(log: &RunLog) -> String {
 const fn looks(likeness: Likeness) -> (&'static str, Icon) {
     match likeness {
         Likeness::Same | Likeness::Rounded => ("verdict good", Icon::Check),
-        Likeness::Unclear => ("verdict odd", Icon::Warning),
+        Likeness::Magnified | Likeness::Unclear => ("verdict odd", Icon::Warning),
         Likeness::Other => ("verdict bad", Icon::Error),
     }
 }
@@ -222,7 +222,9 @@ const fn looks(likeness: Likeness) -> (&'static str, Icon) {
 /// What a run that is over proves: messages, bytes sent and bytes held as predicted, numbers as on
 /// one processor.
 pub fn proof(log: &RunLog) -> Option<AnyView> {
-    let Some(Event::Done { counted, predicted, held, max_difference, .. }) = &log.end else {
+    let Some(Event::Done { counted, predicted, held, max_difference, loss_difference, .. }) =
+        &log.end
+    else {
         return None;
     };
     let row = |name: &'static str, c: u64, p: u64| {
@@ -241,7 +243,12 @@ pub fn proof(log: &RunLog) -> Option<AnyView> {
     };
     let difference = max_difference.map(|d| {
         let largest = log.curve.iter().fold(0.0, |most: f64, (_, loss)| most.max(loss.abs()));
-        let likeness = Likeness::of(d, largest, Study::tried(&log.text).graph().dtype);
+        let likeness = Likeness::of(
+            d,
+            loss_difference.unwrap_or(d),
+            largest,
+            Study::tried(&log.text).graph().dtype,
+        );
         let (class, sign) = looks(likeness);
         view! {
             <p class=class>

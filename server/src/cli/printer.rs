@@ -45,8 +45,9 @@ impl Listener for Printer {
         if let Event::Step { loss, .. } = event {
             self.largest_loss = self.largest_loss.max(loss.abs());
         }
-        if let Event::Done { max_difference: Some(difference), .. } = event {
-            let likeness = Likeness::of(difference, self.largest_loss, self.dtype);
+        if let Event::Done { max_difference: Some(difference), loss_difference, .. } = event {
+            let of_losses = loss_difference.unwrap_or(difference);
+            let likeness = Likeness::of(difference, of_losses, self.largest_loss, self.dtype);
             self.difference = (!likeness.is_explained()).then_some((difference, likeness));
         }
         let written = if self.json {
@@ -180,6 +181,7 @@ impl Printer {
                 predicted,
                 held,
                 max_difference,
+                loss_difference: _,
                 timeline: _,
             } => {
                 let loss = loss.map_or(String::new(), |l| format!("loss {}, ", real(l)));

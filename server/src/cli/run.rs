@@ -44,9 +44,10 @@ pub(super) struct Args {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Run the same on one processor too, and say the largest difference; where it is more than
-    /// another order of summation explains (0.000001 in double precision, in proportion for losses
-    /// above 1; single precision leaves it open, with a note from 0.001 on), the exit status is 1
+    /// Run the same on one processor too, and say the largest difference; where losses differ by
+    /// more than another order of summation explains (0.000001 in double precision, in proportion
+    /// for losses above 1; single precision leaves it open, with a note from 0.001 on), the exit
+    /// status is 1
     #[arg(long)]
     check: bool,
     /// Print this tensor after the last step (may be repeated)

@@ -12,7 +12,7 @@ use meshwork_engine::exec::clock::Clock;
 use meshwork_engine::exec::fault::{Fault, Kind};
 use meshwork_engine::exec::pool::{Alone, Pool};
 use meshwork_engine::exec::threads::Threads;
-use meshwork_engine::session::{Session, largest, max_difference};
+use meshwork_engine::session::{Session, difference, largest, max_difference};
 use meshwork_engine::spec::ast::Stmt;
 use meshwork_engine::spec::print;
 use meshwork_engine::study::Study;
@@ -132,7 +132,14 @@ pub fn train_on(
     } else {
         None
     };
-    let mut run = Run { job, session, proof, difference: 0.0, busy: Duration::ZERO };
+    let mut run = Run {
+        job,
+        session,
+        proof,
+        loss_difference: 0.0,
+        value_difference: 0.0,
+        busy: Duration::ZERO,
+    };
     // Break says that the run has ended early, after its last word.
     let (ControlFlow::Continue(()) | ControlFlow::Break(())) = run.go(listener);
     Ok(())
@@ -142,8 +149,9 @@ struct Run<'a, P: Pool> {
     job: &'a Job<'a>,
     session: Session<P>,
     proof: Option<Session<Alone>>,
-    /// Largest difference from the proof so far.
-    difference: f64,
+    /// Largest difference of a loss from the proof so far, and of a value that is printed.
+    loss_difference: f64,
+    value_difference: f64,
     /// Time spent in steps of the session.
     busy: Duration,
 }
@@ -216,7 +224,7 @@ impl<P: Pool> Run<'_, P> {
         if let Some(proof) = &mut self.proof {
             let other = proof.step();
             if let (Some(a), Some(b)) = (report.loss, other.loss) {
-                self.differ(a, b);
+                self.loss_difference = largest(self.loss_difference, (a - b).abs());
             }
         }
         report.loss
@@ -225,16 +233,10 @@ impl<P: Pool> Run<'_, P> {
     fn print(&mut self, name: &str, listener: &mut impl Listener) -> ControlFlow<()> {
         let Some(value) = self.session.value(name) else { return listener.has_no_value(name) };
         if let Some(other) = self.proof.as_ref().and_then(|p| p.value(name)) {
-            for (&a, &b) in value.values.iter().zip(&other.values) {
-                self.differ(a, b);
-            }
+            let apart = difference(&value.values, &other.values);
+            self.value_difference = largest(self.value_difference, apart);
         }
         listener.say(convert::value(name, value))
-    }
-
-    /// Takes note of a difference; once one is no number, the largest is none either.
-    fn differ(&mut self, a: f64, b: f64) {
-        self.difference = largest(self.difference, (a - b).abs());
     }
 
     /// What was measured of the last step, if it is one of a pipeline.
@@ -251,7 +253,9 @@ impl<P: Pool> Run<'_, P> {
             counted: convert::traffic(self.session.counted()),
             predicted: convert::traffic(self.session.predicted()),
             held: convert::held(&self.session),
-            max_difference: in_parameters.map(|d| largest(d, self.difference)),
+            max_difference: in_parameters
+                .map(|d| largest(largest(d, self.value_difference), self.loss_difference)),
+            loss_difference: in_parameters.map(|_| self.loss_difference),
             timeline: self.measured().map(|(t, layers)| convert::timeline(t, layers)),
         }
     }
