@@ -20,6 +20,12 @@ fn mended(text: &str, code: Code) -> Option<String> {
     Some(after)
 }
 
+#[test]
+fn schedules() {
+    let study = "mesh s:2\nmodel mlp depth:9 batch:16\npipeline schedule:@ micro_batches:8\n";
+    check(words::SCHEDULES, Code::BadOption, &[study]);
+}
+
 /// Takes every word of a table to every place that may know its meaning; one of them has to.
 fn check(table: Table, code: Code, places: &[&str]) {
     for (theirs, ours) in table {

@@ -26,13 +26,30 @@ pub struct StageCosts {
 
 impl StageCosts {
     /// The papers' unit: a backward task twice a forward task, its halves equal.
-    pub const UNIT: Self = Self {
-        forward: 1.0,
-        recompute: 1.0,
-        backward: 2.0,
-        input_gradient: 1.0,
-        weight_gradient: 1.0,
-    };
+    pub const UNIT: Self = Self::new(1.0, 1.0, 1.0);
+
+    /// A forward task, and a backward one by its halves.
+    pub const fn new(forward: f64, input_gradient: f64, weight_gradient: f64) -> Self {
+        let backward = input_gradient + weight_gradient;
+        Self { forward, recompute: forward, backward, input_gradient, weight_gradient }
+    }
+
+    /// Forward and backward together.
+    pub const fn whole(self) -> f64 {
+        self.forward + self.backward
+    }
+
+    /// Both, one after the other.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            forward: self.forward + other.forward,
+            recompute: self.recompute + other.recompute,
+            backward: self.backward + other.backward,
+            input_gradient: self.input_gradient + other.input_gradient,
+            weight_gradient: self.weight_gradient + other.weight_gradient,
+        }
+    }
 
     /// All of them times `weight`.
     #[must_use]

@@ -14,7 +14,7 @@ use std::convert::Infallible;
 pub(super) struct Flops<'p> {
     program: &'p Program,
     of_body: BTreeMap<BodyId, f64>,
-    of_node: BTreeMap<NodeId, f64>,
+    of_node: BTreeMap<(NodeId, BodyKind), f64>,
 }
 
 impl<'p> Flops<'p> {
@@ -25,14 +25,15 @@ impl<'p> Flops<'p> {
         flops
     }
 
-    /// What one micro-batch takes in each layer, forward and backward; what is computed again, and
-    /// an unlike last micro-batch, do not count; of two copies, one does.
-    pub(super) fn by_layer(&self, graph: &Graph) -> Vec<f64> {
-        let mut costs = vec![0.0; graph.layers.len()];
-        for (&node, flops) in &self.of_node {
-            costs[graph.node(node).layer as usize] += flops;
+    /// What one micro-batch takes in each layer, by kind of work; an unlike last one does not count;
+    /// of two copies, one does.
+    pub(super) fn by_layer(&self, graph: &Graph) -> Vec<StageCosts> {
+        let mut costs: Vec<BTreeMap<BodyKind, f64>> = vec![BTreeMap::new(); graph.layers.len()];
+        for (&(node, kind), flops) in &self.of_node {
+            *costs[graph.node(node).layer as usize].entry(kind).or_default() += flops;
         }
-        costs
+        let of = |costs: &BTreeMap<_, _>| by_kind(|kind| costs.get(&kind).copied().unwrap_or(0.0));
+        costs.iter().map(of).collect()
     }
 
     /// What one micro-batch takes in each stage of the model, by kind of work; an unlike last one
@@ -48,15 +49,9 @@ impl<'p> Flops<'p> {
 }
 
 fn by_kind(of: impl Fn(BodyKind) -> f64) -> StageCosts {
-    let input_gradient = of(BodyKind::Backward);
-    let weight_gradient = of(BodyKind::WeightGradient);
-    StageCosts {
-        forward: of(BodyKind::Forward),
-        recompute: of(BodyKind::Recompute),
-        backward: input_gradient + weight_gradient,
-        input_gradient,
-        weight_gradient,
-    }
+    let [forward, input, weight] =
+        [BodyKind::Forward, BodyKind::Backward, BodyKind::WeightGradient].map(&of);
+    StageCosts { recompute: of(BodyKind::Recompute), ..StageCosts::new(forward, input, weight) }
 }
 
 impl MeshImpl for Flops<'_> {
@@ -66,9 +61,8 @@ impl MeshImpl for Flops<'_> {
         let flops = self.program.flops(step) as f64;
         *self.of_body.entry(step.body).or_default() += flops;
         let body = self.program.bodies[step.body];
-        let counts = body.kind.varies() && body.kind != BodyKind::Recompute && !body.is_last;
-        if counts && self.program.is_of_first_copy(body.stage) {
-            *self.of_node.entry(step.node).or_default() += flops;
+        if body.kind.varies() && !body.is_last && self.program.is_of_first_copy(body.stage) {
+            *self.of_node.entry((step.node, body.kind)).or_default() += flops;
         }
         Ok(())
     }

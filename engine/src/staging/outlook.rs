@@ -85,9 +85,10 @@ impl Outlook {
     pub(crate) fn new(pipe: &Pipe, graph: &Graph, program: &Program) -> Option<Self> {
         let order = program.cells.as_ref()?.order().clone();
         let flops = Flops::of(program);
-        let of_layers = pipe.given_costs().map_or_else(|| flops.by_layer(graph), <[f64]>::to_vec);
+        let by_operations = || flops.by_layer(graph).into_iter().map(StageCosts::whole).collect();
+        let of_layers = pipe.given_costs().map_or_else(by_operations, <[f64]>::to_vec);
         let layers = graph.layers.iter().cloned().zip(of_layers).collect();
-        let costs = pipe.costs(&flops, &graph.stage_of_layer, order.extent().stages());
+        let costs = pipe.costs(&flops, graph, order.extent().stages());
         let timeline = simulate(&order, &costs).ok()?;
         let held = over_time(program, &timeline);
         let rows = program.micro.as_ref().map(|micro| micro.whole);
@@ -101,9 +102,8 @@ impl Outlook {
         let part = |stage: u32| {
             let start = stage_of.partition_point(|s| s.0 < stage);
             let layers = start..stage_of.partition_point(|s| s.0 <= stage);
-            let StageCosts { forward, backward, .. } = self.costs.stages[Stage(stage)];
             let cells = self.order.ranks_of(Stage(stage)).collect();
-            Part { cells, layers, cost: forward + backward }
+            Part { cells, layers, cost: self.costs.stages[Stage(stage)].whole() }
         };
         (0..self.extent().stages()).map(part).collect()
     }

@@ -40,8 +40,12 @@ pub struct Pipe {
     pub(super) balance: Option<(Vec<u64>, Span)>,
     /// What each layer costs, where the user says so.
     pub(super) costs: Option<(Vec<f64>, Span)>,
+    /// How these fall into forward, input gradient and weight gradient, where the user says so.
+    pub(super) shares: Option<[f64; 3]>,
     /// How long a hop takes, in forward tasks of a stage.
     pub(super) hop: f64,
+    /// The share of the shorter task of a pair that hides behind the longer one.
+    pub(super) overlap: f64,
     pub(super) span: Span,
 }
 
@@ -94,7 +98,7 @@ impl Pipe {
                 return Err(fault(message, *span).hint(without).hint(self::listed(graph)));
             }
             Some((costs, _)) => costs.clone(),
-            None => Flops::of(plain).by_layer(graph),
+            None => Flops::of(plain).by_layer(graph).into_iter().map(StageCosts::whole).collect(),
         };
         let partition = match &self.balance {
             Some((counts, span)) => {
@@ -156,22 +160,29 @@ impl Pipe {
 
     /// How long the tasks of stages take: as their layers cost where the user says so, else as many
     /// units of time as they have floating point operations.
-    pub(super) fn costs(&self, flops: &Flops<'_>, stage_of: &[Stage], stages: u32) -> Costs {
-        let mut stages = flops.by_stage(stages);
-        if let Some(costs) = self.given_costs() {
-            let mut sums: IdVec<Stage, f64> = stages.iter().map(|_| 0.0).collect();
-            stage_of.iter().zip(costs).for_each(|(&stage, cost)| sums[stage] += cost);
-            stages = stages.entries().map(|(stage, flops)| costing(*flops, sums[stage])).collect();
-        }
+    pub(super) fn costs(&self, flops: &Flops<'_>, graph: &Graph, stages: u32) -> Costs {
+        let stages = if self.costs.is_none() && self.shares.is_none() {
+            flops.by_stage(stages)
+        } else {
+            let zero = StageCosts::new(0.0, 0.0, 0.0);
+            let mut sums: IdVec<Stage, StageCosts> = (0..stages).map(|_| zero).collect();
+            let given = self.given_costs();
+            for (layer, operations) in flops.by_layer(graph).into_iter().enumerate() {
+                let cost = given.map_or_else(|| operations.whole(), |costs| costs[layer]);
+                let sum = &mut sums[graph.stage_of_layer[layer]];
+                *sum = sum.plus(costing(operations, self.shares, cost));
+            }
+            sums
+        };
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / stages.len().max(1) as f64;
-        Costs { stages, hop: self.hop * mean, overlap: 0.0, when: When::Early }
+        Costs { stages, hop: self.hop * mean, overlap: self.overlap, when: When::Early }
     }
 
     /// Who does what when, by the costs of the layers.
     pub fn timeline(&self, graph: &Graph, program: &Program) -> Option<Timeline> {
         let cells = program.cells.as_ref()?;
         let flops = Flops::of(program);
-        let costs = self.costs(&flops, &graph.stage_of_layer, cells.order().extent().stages());
+        let costs = self.costs(&flops, graph, cells.order().extent().stages());
         simulate(cells.order(), &costs).ok()
     }
 }
@@ -209,10 +220,18 @@ impl Pipe {
     }
 }
 
-/// Tasks in these proportions that cost so much together; as the papers' where they have none.
-fn costing(tasks: StageCosts, cost: f64) -> StageCosts {
-    let whole = tasks.forward + tasks.backward;
-    if whole > 0.0 { tasks.scaled(cost / whole) } else { StageCosts::UNIT.scaled(cost / 3.0) }
+/// Tasks of a layer that cost so much together: in these proportions if any, else in those of its
+/// operations, else in the papers'.
+fn costing(operations: StageCosts, shares: Option<[f64; 3]>, cost: f64) -> StageCosts {
+    let tasks = match shares {
+        Some([forward, input, weight]) => StageCosts::new(forward, input, weight),
+        None if operations.whole() > 0.0 => operations,
+        None => StageCosts::UNIT,
+    };
+    // Of a forward task, not all may be computed again.
+    let again = operations.recompute / operations.forward;
+    let recompute = if again.is_finite() { tasks.forward * again } else { tasks.recompute };
+    StageCosts { recompute, ..tasks }.scaled(cost / tasks.whole())
 }
 
 /// The layers by name.

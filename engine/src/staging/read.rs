@@ -13,6 +13,7 @@ use crate::pipeline::recompute::Remat;
 use crate::pipeline::schedule::Schedule;
 use crate::spec::ast::{Opt, OptValue, Spec, Stmt};
 use crate::spec::lex::written;
+use crate::spec::synonyms;
 
 /// The options of `pipeline`.
 const OPTIONS: &[&str] = &[
@@ -25,7 +26,9 @@ const OPTIONS: &[&str] = &[
     "batch",
     "balance",
     "costs",
+    "shares",
     "hop",
+    "overlap",
 ];
 
 /// A hop takes at most so many forward tasks, far more than any that is worth looking at.
@@ -62,6 +65,9 @@ impl Pipe {
             numbers(&mut read, "balance", "the number of layers of each stage: (4 4)", whole);
         let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
         let costs = numbers(&mut read, "costs", "the cost of each layer: (1 1 2)", any);
+        let shares = shares(&mut read);
+        let takes = "a part of the shorter task of a pair, from 0 to 1";
+        let overlap = read.number("overlap", takes, |n| (0.0..=1.0).contains(&n)).unwrap_or(0.0);
         let axis = axis?;
         let ranks = mesh.size(axis);
         if let Some(cells) = read.whole("cells", 1, 1 << 20)
@@ -99,7 +105,20 @@ impl Pipe {
             beyond,
             end: Span::new(span.start + 8, span.start + 8),
         };
-        Some(Self { axis, extent, said, schedule, remat, batch, balance, costs, hop, span })
+        Some(Self {
+            axis,
+            extent,
+            said,
+            schedule,
+            remat,
+            batch,
+            balance,
+            costs,
+            shares,
+            hop,
+            overlap,
+            span,
+        })
     }
 }
 
@@ -193,10 +212,10 @@ fn schedule(read: &mut Reader<'_, '_>) -> Option<Schedule> {
     let names: Vec<&str> = Schedule::ALL.into_iter().map(Schedule::name).collect();
     let message = format!("`schedule` is one of {}", names.join(", "));
     let mut d = Diagnostic::error(Code::BadOption, option.value_span, message);
-    if let OptValue::Word(word) = &option.value
-        && let Some(near) = nearest(word, names.iter().copied())
-    {
-        d = d.hint(Hint::edit(format!("Write `{near}`."), option.value_span, near));
+    if let OptValue::Word(word) = &option.value {
+        let (place, known) = (option.value_span, names.as_slice());
+        let theirs = synonyms::hint(synonyms::words::SCHEDULES, word, known, place, option.span);
+        d.hints.extend(theirs.or_else(|| synonyms::near(word, names.iter().copied(), place)));
     }
     read.report(d.hint(Hint::edit("Leave `schedule` out.", option.span, "")));
     None
@@ -208,6 +227,20 @@ fn size_of(spec: &Spec, mesh_dim: &str) -> Option<Span> {
         let Stmt::Mesh(pairs) = &item.stmt else { return None };
         pairs.iter().find(|pair| pair.name.text == mesh_dim).map(|pair| pair.size_span)
     })
+}
+
+/// How a cost falls into forward, input gradient and weight gradient.
+fn shares(read: &mut Reader<'_, '_>) -> Option<[f64; 3]> {
+    let takes = "the parts of forward, input gradient and weight gradient: (1 1 1)";
+    let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
+    let (list, _) = numbers(read, "shares", takes, any)?;
+    let shares = <[f64; 3]>::try_from(list).ok().filter(|shares| shares.iter().sum::<f64>() > 0.0);
+    if shares.is_none()
+        && let Some(option) = read.get("shares")
+    {
+        read.bad(option, takes);
+    }
+    shares
 }
 
 /// A list of numbers.

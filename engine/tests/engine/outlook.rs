@@ -1,13 +1,14 @@
 //! What a pipeline is said to cost: its bubble with other numbers is that of the study that has
 //! them, its memory over time is the Tally's, and clicks change the text as they say.
 
-use crate::common::study;
+use crate::common::{numbers, study};
 use meshwork_engine::cost::held;
 use meshwork_engine::index::{Rank, Stage};
 use meshwork_engine::pipeline::recompute::Remat;
 use meshwork_engine::pipeline::schedule::Schedule;
 use meshwork_engine::staging::change::{Change, costs_of, piped};
 use meshwork_engine::study::Study;
+use serde_json::Value;
 
 const MLP: &str = "mlp batch:32 in:16 hidden:32 depth:11 out:8";
 
@@ -201,4 +202,111 @@ fn costs_that_are_given_count() {
     let without = outlook.changed(&given, &Change::NoCosts);
     assert_eq!(study(&without).outlook().unwrap().unit(), "flop");
     assert_eq!(costs_of(&[0.004_123, 1.5, 0.0]), "(4.12 1500 0)");
+}
+
+/// A pipeline whose stages cost `whole` each, forward and backward.
+fn even(cells: u32, chunks: u32, micro_batches: u32, whole: f64, options: &str) -> String {
+    let (stages, rows) = (cells * chunks, 4 * micro_batches);
+    let model = format!("model mlp batch:{rows} depth:{stages}");
+    let layers = study(&model).graph().layers.len();
+    // The last layer, the loss, costs nothing, nor do others beside those of the stages.
+    let costs: Vec<String> = (0..layers)
+        .map(|layer| if layer < stages as usize { whole.to_string() } else { "0".to_owned() })
+        .collect();
+    format!(
+        "mesh p:{cells}\n{model}\ntrain\npipeline over:p micro_batches:{micro_batches} \
+         chunks:{chunks} costs:({}) {options}\n",
+        costs.join(" ")
+    )
+}
+
+/// Every row of `schedules.json`, as a study says it: orders, makespans, idle times and spans.
+#[test]
+fn studies_have_the_orders_and_times_of_the_schedules() {
+    let golden: Value = serde_json::from_str(include_str!("../data/schedules.json")).unwrap();
+    let mut checked = 0;
+    for row in golden["rows"].as_array().unwrap() {
+        let name = row["schedule"].as_str().unwrap();
+        let schedule = Schedule::named(name.strip_suffix("_torch").unwrap_or(name)).unwrap();
+        let count = |key: &str| row[key].as_u64().unwrap() as u32;
+        let (cells, micro_batches) = (count("ranks"), count("microbatches"));
+        if schedule == Schedule::OneFOneB && micro_batches < cells {
+            continue;
+        }
+        let chunks = count("stages_per_rank");
+        let options = format!("schedule:{} shares:(1 1 1)", schedule.name());
+        let text = even(cells, chunks, micro_batches, 3.0 / f64::from(chunks), &options);
+        let outlook = study(&text).outlook().unwrap();
+        let lines: Vec<&str> =
+            row["order"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+        assert_eq!(outlook.order().text(), lines, "{text}");
+        let close = |a: f64, key: &str| {
+            let b = row[key].as_f64().unwrap();
+            assert!((a - b).abs() <= 1e-5 * b.max(1.0), "{key}: {a} {b}\n{text}");
+        };
+        let timeline = &outlook.timeline;
+        close(outlook.figures().makespan, "makespan");
+        close(outlook.figures().bubble_of_makespan, "bubble_fraction");
+        close(timeline.stage_span(), "max_stage_span");
+        for (rank, idle) in outlook.cells().zip(numbers(&row["idle_per_rank"])) {
+            assert!((timeline.idle(rank) - idle).abs() <= 1e-5, "{rank:?} {idle}\n{text}");
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 84);
+}
+
+/// Part J2: what hides of the shorter task of a pair; J3: hops.
+#[test]
+fn pairs_overlap_and_hops_take_time() {
+    let makespan = |cells, micro_batches, options: &str| {
+        let text = even(cells, 1, micro_batches, 3.0, &format!("{options} shares:(1 1 1)"));
+        study(&text).outlook().unwrap().figures().makespan
+    };
+    for (micro_batches, apart, together, half) in [(8, 26.0, 22.0, 24.0), (10, 32.0, 26.0, 29.0)] {
+        for (overlap, expected) in [(0.0, apart), (1.0, together), (0.5, half)] {
+            let options = format!("schedule:dualpipe overlap:{overlap}");
+            let got = makespan(4, micro_batches, &options);
+            assert!(near(got, expected), "{micro_batches} {options}: {got}");
+        }
+    }
+    for (schedule, half, whole) in
+        [("gpipe", 16.0, 17.0), ("1f1b", 17.0, 19.0), ("zb_h1", 15.0, 17.0)]
+    {
+        let got = [0.5, 1.0].map(|hop| makespan(2, 4, &format!("schedule:{schedule} hop:{hop}")));
+        assert!(near(got[0], half) && near(got[1], whole), "{schedule}: {got:?}");
+    }
+}
+
+/// Each layer's cost falls into forward and backward as its own operations do, not as those of its
+/// stage.
+#[test]
+fn costs_count_layer_by_layer() {
+    let plain = text(2, "micro_batches:2 schedule:zb_h1 balance:(3 10)");
+    let parts = |study: &Study| {
+        let timeline = study.outlook().unwrap().timeline;
+        let tasks = timeline.lanes().iter().flatten();
+        tasks.map(|interval| interval.end - interval.start).collect::<Vec<f64>>()
+    };
+    let by_operations = study(&plain).outlook().unwrap();
+    let costs: Vec<String> = by_operations.layers().map(|(_, cost)| cost.to_string()).collect();
+    let costs_of = |costs: &[String]| {
+        study(&plain.replace(" balance", &format!(" costs:({}) balance", costs.join(" "))))
+    };
+    // What operations say, said by the user.
+    let (said, known) = (parts(&costs_of(&costs)), parts(&study(&plain)));
+    assert_eq!(said.len(), known.len());
+    assert!(said.iter().zip(&known).all(|(a, b)| near(*a, *b)), "{said:?} {known:?}");
+    // The first layer alone costs anything: it has no gradient of its input.
+    let mut first = vec!["0".to_owned(); costs.len()];
+    first[0] = "30".to_owned();
+    let alone = parts(&costs_of(&first));
+    // The first cell: F0 F1 I0 W0 I1 W1.
+    assert!(near(alone[0] + alone[3], 30.0) && near(alone[2], 0.0), "{alone:?}");
+    // Shares alone part the operations.
+    let shared = study(&plain.replace(" balance", " shares:(1 1 2) balance"));
+    let tasks = parts(&shared);
+    assert!(near(tasks[0], tasks[2]) && near(2.0 * tasks[0], tasks[3]), "{tasks:?}");
+    let whole: f64 = tasks[1..4].iter().sum();
+    assert!(near(whole, shared.outlook().unwrap().stages[Stage(0)].cost));
 }

@@ -91,6 +91,7 @@ mod tests {
         words::PRESETS,
         words::VALUES,
         words::INITIAL,
+        words::SCHEDULES,
     ];
 
     #[test]

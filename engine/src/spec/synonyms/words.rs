@@ -152,6 +152,34 @@ pub const VALUES: Table = &[
     ),
 ];
 
+const INTERLEAVED_ZERO_BUBBLE: &str =
+    "Zero bubble with several stages on a cell is `zb_v`, two stages on a V.";
+
+/// What may stand after `schedule:`.
+pub const SCHEDULES: Table = &[
+    (&["f_then_b", "fill_drain", "schedulegpipe", "gpipe_schedule"], Word(&["gpipe"])),
+    (&["pipedream_flush", "dapple", "one_f_one_b", "onefoneb", "schedule1f1b"], Word(&["1f1b"])),
+    (
+        &["interleave", "virtual", "vpp", "circular", "scheduleinterleaved1f1b"],
+        Word(&["interleaved"]),
+    ),
+    (&["bfs", "looped", "breadthfirst", "scheduleloopedbfs"], Word(&["breadth_first"])),
+    (&["zbh1", "zb1", "zb_1p", "zerobubble", "zero_bubble"], Word(&["zb_h1"])),
+    (&["zbh2", "zb2", "zb2p"], Word(&["zb_2p"])),
+    (&["zbv", "zbvzerobubble", "schedulezbvzerobubble"], Word(&["zb_v"])),
+    (&["dualpipev", "scheduledualpipev"], Word(&["dualpipe_v"])),
+    (&["dual", "dual_pipe", "bidirectional"], Word(&["dualpipe"])),
+    (
+        &["interleaved_zb", "interleaved_zero_bubble", "scheduleinterleavedzerobubble"],
+        Advice(INTERLEAVED_ZERO_BUBBLE),
+    ),
+    (
+        &["pipedream", "pipedream_2bw", "async"],
+        Advice("All schedules update once per batch; `1f1b` has PipeDream's order with that."),
+    ),
+    (&["chimera"], Advice("Micro-batches come from both ends with `dualpipe`.")),
+];
+
 const DEVIATION: &str = "Without `init` a parameter is normal with deviation 1/√fan-in; another deviation is written out: `normal(0 0.02)`.";
 
 /// What may stand after `init:`.
