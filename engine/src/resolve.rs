@@ -28,6 +28,8 @@ pub struct Places {
     pub dims: BTreeMap<String, Span>,
     /// The mesh dimension that carries the cells of a pipeline: nothing can be split over it.
     pub cells: Option<MeshAxis>,
+    /// Whether a line of the mesh is wrong, so that what it misses is no further mistake.
+    pub is_mesh_broken: bool,
 }
 
 /// Lays out every tensor and reports each broken rule once.
@@ -254,7 +256,8 @@ fn warn_unmatched(
             }
             diagnostics.push(d.hint(Hint::edit("Remove it.", span, "")));
         }
-        for name in rule.mesh_dims.iter().filter(|m| mesh.axis(m).is_none()) {
+        let is_missing = |m: &&Name| !places.is_mesh_broken && mesh.axis(m).is_none();
+        for name in rule.mesh_dims.iter().filter(is_missing) {
             let message = format!("The rule matches nothing: the mesh has no dimension `{name}`");
             let mut d = Diagnostic::warning(Code::UnmatchedRule, span, message);
             if let Some(near) = crate::diag::nearest(name, mesh_dims.iter().copied()) {

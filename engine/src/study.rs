@@ -603,5 +603,19 @@ fn surroundings(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> (Mesh, Layout
         Mesh::default()
     });
     let rules = LayoutRules::new(rules).unwrap_or_default();
+    places.is_mesh_broken = is_mesh_broken(spec, diagnostics);
     (mesh, rules, places)
+}
+
+/// Whether a line of the mesh is wrong.
+fn is_mesh_broken(spec: &Spec, diagnostics: &[Diagnostic]) -> bool {
+    let is_of_mesh = |stmt: &Stmt| {
+        matches!(stmt, Stmt::Mesh(_))
+            || matches!(stmt, Stmt::Unreadable(code) if code.starts_with("mesh"))
+    };
+    let mut lines = spec.items.iter().filter(|item| is_of_mesh(&item.stmt)).map(|item| item.span);
+    lines.any(|line| {
+        let mut errors = diagnostics.iter().filter(|d| d.is_error());
+        errors.any(|d| line.start <= d.span.start && d.span.start <= line.end)
+    })
 }

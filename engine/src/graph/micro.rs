@@ -51,9 +51,14 @@ impl MicroBatches {
         [option("micro_batches", count), option("batch", OptValue::Word(self.dim.to_string()))]
     }
 
-    /// Whether so many rows make as many parts as asked for.
-    pub const fn makes(whole: u64, count: u64) -> bool {
-        count > 0 && Self::made(whole, count) == count
+    /// Whether so many rows make as many micro-batches as asked for, each of which, the last one too,
+    /// has rows for so many equal parts.
+    pub const fn makes(whole: u64, count: u64, parts: u64) -> bool {
+        if count == 0 || Self::made(whole, count) != count {
+            return false;
+        }
+        let size = whole.div_ceil(count);
+        size.is_multiple_of(parts) && (whole - (count - 1) * size).is_multiple_of(parts)
     }
 
     /// How many parts so many rows make where `count` are asked for.

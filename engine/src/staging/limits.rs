@@ -5,9 +5,10 @@ use super::numbers::Numbers;
 use super::pipe::{Pipe, listed};
 use crate::diag::{Code, Diagnostic, Hint};
 use crate::graph::Graph;
-use crate::graph::build::micro::{counted, more_rows};
+use crate::graph::build::micro::counted;
 use crate::graph::train::report_beyond;
 use crate::layout::dims::Shape;
+use crate::pipeline::order::Extent;
 use crate::pipeline::schedule::limit::{Limit, Quantity};
 
 impl Pipe {
@@ -53,6 +54,7 @@ impl Pipe {
             follows_cells: self.said.micro_batches.is_none(),
             layers: is_built.then_some(graph.layers.len() as u64),
             rows: cut.map(|micro| micro.whole).or_else(whole),
+            parts: self.parts,
         }
     }
 
@@ -72,7 +74,7 @@ impl Pipe {
         let usual = self.schedule.limits(numbers.made(self.extent)).is_empty();
         match self.said.micro_batches.filter(|_| usual) {
             Some(option) => d.hint(Hint::edit("Leave `micro_batches` out.", option, "")),
-            None if d.hints.is_empty() => d.hint(more_rows(&self.cutting().dim)),
+            None if d.hints.is_empty() => d.hint(self.other_rows(numbers)),
             None => d,
         }
     }
@@ -88,8 +90,17 @@ impl Pipe {
         let nearest = numbers.nearest(what, given);
         if nearest.is_empty() {
             return match what {
-                Quantity::MicroBatches => d.hint(more_rows(&self.cutting().dim)),
-                Quantity::Ranks | Quantity::Chunks => d.hint(listed(graph)),
+                Quantity::MicroBatches => d.hint(self.other_rows(numbers)),
+                Quantity::Ranks => d.hint(listed(graph)),
+                Quantity::Chunks => {
+                    let usual = self.said.chunks.map(|option| {
+                        let n = counted(self.schedule.default_chunks().into(), "stage");
+                        let name = self.schedule.name();
+                        let text = format!("Leave `chunks` out: `{name}` has {n} on each cell.");
+                        Hint::edit(text, option, "")
+                    });
+                    usual.into_iter().fold(d, Diagnostic::hint).hint(listed(graph))
+                }
             };
         }
         nearest.iter().fold(d, |d, &n| {
@@ -99,6 +110,16 @@ impl Pipe {
             };
             d.hint(self.said.take(what, n, text))
         })
+    }
+
+    /// Rows for a number of micro-batches that the schedule takes.
+    fn other_rows(&self, numbers: &Numbers) -> Hint {
+        let is_legal = |count: u64| {
+            let micro_batches = u32::try_from(count).unwrap_or(u32::MAX);
+            let extent = Extent { micro_batches, ..self.extent };
+            self.schedule.limits(extent).iter().all(|limit| limit.what != Quantity::MicroBatches)
+        };
+        self.cutting().other_rows(numbers.rows.unwrap_or(1), is_legal)
     }
 
     /// More stages than layers: fewer cells, or fewer stages in each; and whether these mend all.

@@ -64,7 +64,11 @@ impl Surroundings<'_> {
         let pipe = read.clone().filter(|pipe| !is_wrong && pipe.is_legal());
         let places = Places { cells: pipe.as_ref().map(Pipe::over), ..self.places.clone() };
         let around = Surroundings { places: &places, ..self };
-        let cutting = pipe.as_ref().map(Pipe::cutting).or_else(|| Cutting::of(spec));
+        let of_train = || {
+            let cutting = Cutting::of(spec)?;
+            Some(Cutting { parts: self.parts(&cutting.dim), ..cutting })
+        };
+        let cutting = pipe.as_ref().map(Pipe::cutting).or_else(of_train);
         let before = diagnostics.len();
         let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
         let is_built = !has_errors(&diagnostics[before..]);
@@ -117,6 +121,11 @@ impl Surroundings<'_> {
             laid.lowered = lower(laid.model(), Some(last), mesh, cells.as_ref());
         }
         laid
+    }
+
+    /// Over how many processors the rules split a dimension.
+    fn parts(&self, dim: &str) -> u64 {
+        self.mesh.group_size(&self.rules.mesh_axes(dim, self.mesh)).max(1)
     }
 
     fn build(

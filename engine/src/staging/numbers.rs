@@ -24,6 +24,8 @@ pub(super) struct Numbers {
     pub(super) layers: Option<u64>,
     /// Rows of the batch, where they are known.
     pub(super) rows: Option<u64>,
+    /// Over how many processors the layout splits them.
+    pub(super) parts: u64,
 }
 
 impl Numbers {
@@ -79,7 +81,7 @@ impl Numbers {
     fn fits(&self, what: Quantity, extent: Extent) -> bool {
         let has_layers = || Self { extent, ..*self }.has_layers();
         let count = u64::from(extent.micro_batches);
-        let has_rows = || self.rows.is_none_or(|rows| MicroBatches::makes(rows, count));
+        let has_rows = || self.rows.is_none_or(|rows| MicroBatches::makes(rows, count, self.parts));
         match what {
             Quantity::Ranks => has_layers() && (!self.follows_cells || has_rows()),
             Quantity::MicroBatches => has_rows(),

@@ -195,7 +195,7 @@ impl Outlook {
     /// What other numbers of this pipeline must fit.
     pub(super) fn numbers(&self, schedule: Schedule, extent: Extent) -> Numbers {
         let (layers, rows) = (Some(self.layers.len() as u64), self.rows);
-        Numbers { schedule, extent, follows_cells: false, layers, rows }
+        Numbers { schedule, extent, follows_cells: false, layers, rows, parts: self.pipe.parts }
     }
 
     /// The cells by number.

@@ -36,6 +36,8 @@ pub struct Pipe {
     pub(super) schedule: Schedule,
     pub(super) remat: Remat,
     pub(super) batch: Option<String>,
+    /// Over how many processors the layout splits the rows of the batch.
+    pub(super) parts: u64,
     /// Layers of each stage, where the user counts them.
     pub(super) balance: Option<(Vec<u64>, Span)>,
     /// What each layer costs, where the user says so.
@@ -56,7 +58,7 @@ impl Pipe {
         let take = || self.said.take(Quantity::MicroBatches, 1, TAKE_WHOLE.to_owned());
         let whole = self.takes(1).then(take);
         let cutting = Cutting::new(self.batch.as_deref(), count, self.span);
-        Cutting { is_pipeline: true, whole, ..cutting }
+        Cutting { is_pipeline: true, whole, parts: self.parts, ..cutting }
     }
 
     /// The mesh dimension that carries its cells.

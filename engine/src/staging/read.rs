@@ -4,6 +4,7 @@ use super::Surroundings;
 use super::numbers::{MOST_CHUNKS, Said};
 use super::pipe::Pipe;
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
+use crate::graph::build::micro::Cutting;
 use crate::graph::options::Reader;
 use crate::graph::train::{MAX_MICRO_BATCHES, beyond};
 use crate::index::MeshAxis;
@@ -45,7 +46,7 @@ impl Pipe {
         let (options, span) = spec.items.iter().find_map(|item| {
             if let Stmt::Pipeline(options) = &item.stmt { Some((options, item.span)) } else { None }
         })?;
-        let is_mesh_broken = is_mesh_broken(spec, diagnostics);
+        let is_mesh_broken = places.is_mesh_broken;
         said_twice(spec, diagnostics);
         let mut read = Reader::new("pipeline", options, OPTIONS, diagnostics);
         let axis = over(&mut read, mesh, span, is_mesh_broken);
@@ -60,11 +61,19 @@ impl Pipe {
         let takes = format!("a number from 0 to {MOST_HOP}");
         let hop = read.number("hop", &takes, |n| (0.0..=MOST_HOP).contains(&n)).unwrap_or(0.0);
         let batch = read.word("batch").map(str::to_owned);
+        let parts = around.parts(&Cutting::new(batch.as_deref(), 1, span).dim);
         let whole = |n: f64| (n.fract() == 0.0 && (1.0..=1e9).contains(&n)).then_some(n as u64);
-        let balance =
-            numbers(&mut read, "balance", "the number of layers of each stage: (4 4)", whole);
+        let balance = numbers(
+            &mut read,
+            "balance",
+            "the number of layers of each stage: (4 4)",
+            whole,
+            |_| true,
+        );
         let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
-        let costs = numbers(&mut read, "costs", "the cost of each layer: (1 1 2)", any);
+        let takes = "the cost of each layer, one of them above 0: (1 1 2)";
+        let costs =
+            numbers(&mut read, "costs", takes, any, |costs| costs.iter().sum::<f64>() > 0.0);
         let shares = shares(&mut read);
         let takes = "a part of the shorter task of a pair, from 0 to 1";
         let overlap = read.number("overlap", takes, |n| (0.0..=1.0).contains(&n)).unwrap_or(0.0);
@@ -112,6 +121,7 @@ impl Pipe {
             schedule,
             remat,
             batch,
+            parts,
             balance,
             costs,
             shares,
@@ -133,19 +143,6 @@ fn said_twice(spec: &Spec, diagnostics: &mut Vec<Diagnostic>) {
         let d = Diagnostic::warning(Code::Unused, option.span, message);
         d.hint(Hint::edit("Remove it.", option.span, ""))
     }));
-}
-
-/// Whether a line of the mesh is wrong, so that what it misses is no further mistake.
-fn is_mesh_broken(spec: &Spec, diagnostics: &[Diagnostic]) -> bool {
-    let is_of_mesh = |stmt: &Stmt| {
-        matches!(stmt, Stmt::Mesh(_))
-            || matches!(stmt, Stmt::Unreadable(code) if code.starts_with("mesh"))
-    };
-    let mut lines = spec.items.iter().filter(|item| is_of_mesh(&item.stmt)).map(|item| item.span);
-    lines.any(|line| {
-        let mut errors = diagnostics.iter().filter(|d| d.is_error());
-        errors.any(|d| line.start <= d.span.start && d.span.start <= line.end)
-    })
 }
 
 /// The mesh dimension that carries the cells; where the mesh is broken nobody misses it.
@@ -233,14 +230,9 @@ fn size_of(spec: &Spec, mesh_dim: &str) -> Option<Span> {
 fn shares(read: &mut Reader<'_, '_>) -> Option<[f64; 3]> {
     let takes = "the parts of forward, input gradient and weight gradient: (1 1 1)";
     let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
-    let (list, _) = numbers(read, "shares", takes, any)?;
-    let shares = <[f64; 3]>::try_from(list).ok().filter(|shares| shares.iter().sum::<f64>() > 0.0);
-    if shares.is_none()
-        && let Some(option) = read.get("shares")
-    {
-        read.bad(option, takes);
-    }
-    shares
+    let ok = |list: &[f64]| list.len() == 3 && list.iter().sum::<f64>() > 0.0;
+    let (list, _) = numbers(read, "shares", takes, any, ok)?;
+    list.try_into().ok()
 }
 
 /// A list of numbers.
@@ -249,6 +241,7 @@ fn numbers<T>(
     key: &str,
     takes: &str,
     one: impl Fn(f64) -> Option<T>,
+    ok: impl Fn(&[T]) -> bool,
 ) -> Option<(Vec<T>, Span)> {
     let option = read.get(key)?;
     let list = match &option.value {
@@ -258,7 +251,7 @@ fn numbers<T>(
     };
     let number = |v: &OptValue| if let OptValue::Number(n) = v { one(*n) } else { None };
     let all: Option<Vec<T>> = list.iter().map(number).collect();
-    match all.filter(|all| !all.is_empty()) {
+    match all.filter(|all| !all.is_empty() && ok(all)) {
         Some(all) => Some((all, option.span)),
         None => {
             read.bad(option, takes);

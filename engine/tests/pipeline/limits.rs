@@ -84,3 +84,20 @@ fn names_go_both_ways() {
     assert_eq!(Schedule::named("interleaved_1f1b"), Some(Schedule::Interleaved));
     assert_eq!(Schedule::named("2f2b"), None);
 }
+
+/// The reference lists every schedule, under all its names.
+#[test]
+fn the_reference_names_every_schedule() {
+    let reference = include_str!("../../../docs/language.md");
+    let start = reference.find("| `schedule` | also |").unwrap();
+    let rows = reference[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    let listed = rows.map(|row| {
+        let mut cells = row.split('|').skip(1).map(|cell| cell.trim().trim_matches('`'));
+        let schedule = Schedule::named(cells.next().unwrap()).unwrap();
+        for also in cells.next().into_iter().filter(|also| !also.is_empty()) {
+            assert_eq!(Schedule::named(also), Some(schedule), "{row}");
+        }
+        schedule
+    });
+    assert_eq!(listed.collect::<Vec<_>>(), Schedule::ALL);
+}

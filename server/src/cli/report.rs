@@ -6,14 +6,18 @@
 //!    |
 //!  2 | layout batch:rows
 //!    |        ^^^^^^^^^^
-//!    = write `rows:2` or `rows:3`
+//!    = Write `rows:2`.
+//!    = Leave `batch` whole: without `batch:rows`.
 //! ```
 
 use super::Failure;
 use super::plain::Plain;
-use meshwork_engine::diag::{Diagnostic, place};
+use meshwork_engine::diag::{Diagnostic, Hint, TextEdit, place};
 use serde::Serialize;
 use std::io::{self, Write};
+
+/// So many letters of what a mend writes are shown.
+const MOST_SHOWN: usize = 60;
 
 /// Writes diagnostics for people.
 pub(super) fn write(
@@ -64,15 +68,28 @@ fn one(out: &mut impl Write, name: &str, text: &str, d: &Diagnostic) -> io::Resu
         writeln!(out, " {margin} | {before}{carets}")?;
     }
     for hint in &d.hints {
-        writeln!(out, " {margin} = {}", hint.text)?;
+        writeln!(out, " {margin} = {}", mend(text, hint))?;
     }
     writeln!(out)
+}
+
+/// A mend in words, with what it writes or takes out where the words do not say it.
+fn mend(text: &str, hint: &Hint) -> String {
+    let says = hint.text.as_str();
+    let Some(TextEdit { span, replacement }) = &hint.edit else { return says.to_owned() };
+    let (before, after) = (span.of(text).trim(), replacement.trim());
+    let (how, what) = if after.is_empty() { ("without ", before) } else { ("", after) };
+    let is_short = !what.contains('\n') && what.chars().count() <= MOST_SHOWN;
+    if what.is_empty() || !is_short || says.contains(what) {
+        return says.to_owned();
+    }
+    format!("{}: {how}`{what}`.", says.trim_end_matches('.'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshwork_engine::diag::{Code, Hint, Span};
+    use meshwork_engine::diag::{Code, Span};
 
     fn written(text: &str, span: Span) -> String {
         let d = Diagnostic::error(Code::Syntax, span, "wrong").hint(Hint::new("mend it"));
@@ -87,6 +104,21 @@ mod tests {
             written("mesh all:2\nlayout ä:b c", Span::new(18, 22)),
             "error[syntax]: wrong\n  --> f:2:8\n   |\n 2 | layout ä:b c\n   |        ^^^\n   = mend it\n\n"
         );
+    }
+
+    #[test]
+    fn mends_say_what_to_type() {
+        let text = "mesh p:4\npipeline cells:3 costs:(1 2)\n";
+        let said = |hint: Hint| mend(text, &hint);
+        let cells = Span::new(18, 25);
+        assert_eq!(said(Hint::edit("Have as many.", cells, "cells:4")), "Have as many: `cells:4`.");
+        assert_eq!(said(Hint::edit("Write `cells:4`.", cells, "cells:4")), "Write `cells:4`.");
+        let costs = Span::new(25, 38);
+        let taken = "Take the operations: without `costs:(1 2)`.";
+        assert_eq!(said(Hint::edit("Take the operations.", costs, "")), taken);
+        assert_eq!(said(Hint::new("Add more rows.")), "Add more rows.");
+        let two_lines = Hint::edit("Add both.", cells, "a:1\nb:2");
+        assert_eq!(said(two_lines), "Add both.");
     }
 
     #[test]

@@ -22,6 +22,9 @@ const BATCH: &str = "batch";
 /// The mend for what micro-batches cannot do.
 pub const TAKE_WHOLE: &str = "Take the batch whole.";
 
+/// So many numbers of micro-batches are tried for one that is legal.
+const MOST_TRIED: u64 = 1 << 12;
+
 /// So many dimensions are named that may hold the rows.
 const MOST_NAMED: usize = 6;
 
@@ -32,6 +35,8 @@ pub struct Cutting {
     pub dim: Name,
     /// Into how many micro-batches.
     pub count: u64,
+    /// Over how many processors the layout splits the rows of each.
+    pub parts: u64,
     /// Where the study says so.
     pub span: Span,
     /// How the batch is taken whole instead, if it can be.
@@ -51,8 +56,8 @@ impl Cutting {
     pub fn new(dim: Option<&str>, count: u64, span: Span) -> Self {
         let dim = Name::from(dim.unwrap_or(BATCH));
         let (is_pipeline, remat, is_last) = (false, false, false);
-        let (stage_of_layer, whole) = (Vec::new(), None);
-        Self { dim, count, span, whole, is_pipeline, stage_of_layer, remat, is_last }
+        let (stage_of_layer, whole, parts) = (Vec::new(), None, 1);
+        Self { dim, count, parts, span, whole, is_pipeline, stage_of_layer, remat, is_last }
     }
 
     /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
@@ -93,20 +98,32 @@ impl Cutting {
 
     /// The numbers of micro-batches nearest to what is asked for that the batch has rows for.
     pub fn nearest(&self, micro: &MicroBatches, is_legal: impl Fn(u64) -> bool) -> Hint {
-        let fits = |&n: &u64| MicroBatches::makes(micro.whole, n) && is_legal(n);
+        let fits = |&n: &u64| MicroBatches::makes(micro.whole, n, self.parts) && is_legal(n);
         let below = (1..=self.count.min(micro.whole)).rev().find(fits);
         let above = (self.count..=micro.whole.min(MAX_MICRO_BATCHES)).find(fits);
         let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
         if both.is_empty() {
-            return more_rows(&micro.dim);
+            return self.other_rows(micro.whole, is_legal);
         }
         Hint::new(format!("Take {}.", both.join(" or ")))
     }
-}
 
-/// What to do where no number of micro-batches is legal.
-pub fn more_rows(dim: &str) -> Hint {
-    Hint::new(format!("Give `{dim}` more rows."))
+    /// What to do where so many rows make no legal number of micro-batches: the nearest numbers of
+    /// rows for as many as are asked for, or for the fewest that are legal.
+    pub fn other_rows(&self, rows: u64, is_legal: impl Fn(u64) -> bool) -> Hint {
+        let dim = &self.dim;
+        let count = [self.count].into_iter().chain(1..=MOST_TRIED).find(|&n| is_legal(n));
+        let Some(count) = count.filter(|&n| n > 0) else {
+            return Hint::new(format!("Give `{dim}` more rows."));
+        };
+        let unit = count.saturating_mul(self.parts);
+        let (below, above) = (rows / unit * unit, rows.next_multiple_of(unit));
+        let mut both: Vec<String> =
+            [below, above].iter().filter(|&&n| n > 0).map(u64::to_string).collect();
+        both.dedup();
+        let micro_batches = counted(count, "micro-batch");
+        Hint::new(format!("Give `{dim}` {} rows, for {micro_batches}.", both.join(" or ")))
+    }
 }
 
 /// `1 row`, `2 rows`, `2 micro-batches`.
@@ -133,7 +150,7 @@ impl Builder<'_> {
             let Some(option) = read.get("micro_batches") else { continue };
             let Some(given) = beyond(option) else { continue };
             let most = self.dims.get(dim).map_or(MAX_MICRO_BATCHES, |&n| n.min(MAX_MICRO_BATCHES));
-            let fits = |&n: &u64| self.dims.get(dim).is_none_or(|&d| MicroBatches::makes(d, n));
+            let fits = |&n: &u64| self.dims.get(dim).is_none_or(|&d| MicroBatches::makes(d, n, 1));
             let below = (1..=(given.floor() as u64).min(most)).rev().find(fits);
             let above = (given.ceil().max(1.0) as u64..=most).find(fits);
             let nearest: Vec<u64> = below.into_iter().chain(above).collect();
