@@ -1,5 +1,6 @@
 //! Running a Program on slices that hold numbers.
 
+pub mod cpu;
 pub mod gemm;
 pub mod functions;
 pub mod products;

@@ -1,5 +1,6 @@
 //! The number types slices are made of, and element functions over runs of them.
 
+use super::cpu::wide;
 use super::gemm::{self, Hand, Part, Scratch, Side, Tiled};
 use super::{functions, products};
 use crate::graph::op::Element;
@@ -52,9 +53,14 @@ pub trait Number:
 
     /// `y` where `x` is not 0, else `z`.
     fn select(x: &[Self], y: &[Self], z: &[Self], out: &mut [Self]) {
-        for (((o, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
-            *o = if x == Self::zero() { z } else { y };
-        }
+        wide(
+            #[inline(always)]
+            || {
+                for (((o, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                    *o = if x == Self::zero() { z } else { y };
+                }
+            },
+        );
     }
 }
 
@@ -130,9 +136,14 @@ macro_rules! number {
                 let cubic = ($from)(0.044_715);
                 macro_rules! each {
                     (|$a:ident| $e:expr) => {
-                        for (o, &$a) in out.iter_mut().zip(x) {
-                            *o = $e;
-                        }
+                        wide(
+                            #[inline(always)]
+                            || {
+                                for (o, &$a) in out.iter_mut().zip(x) {
+                                    *o = $e;
+                                }
+                            },
+                        )
                     };
                 }
                 match element {
@@ -184,9 +195,14 @@ macro_rules! number {
             fn zip(element: Element, x: &[Self], y: &[Self], out: &mut [Self]) {
                 macro_rules! each {
                     (|$a:ident, $b:ident| $e:expr) => {
-                        for ((o, &$a), &$b) in out.iter_mut().zip(x).zip(y) {
-                            *o = $e;
-                        }
+                        wide(
+                            #[inline(always)]
+                            || {
+                                for ((o, &$a), &$b) in out.iter_mut().zip(x).zip(y) {
+                                    *o = $e;
+                                }
+                            },
+                        )
                     };
                 }
                 match element {

@@ -135,7 +135,7 @@ impl Outlook {
 
     /// How long a hop takes, in forward tasks of a stage, as the study says.
     pub const fn hop(&self) -> f64 {
-        self.pipe.hop
+        self.pipe.times.hop
     }
 
     /// Whether the user says how many stages a cell holds.

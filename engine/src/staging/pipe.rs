@@ -40,6 +40,13 @@ pub struct Pipe {
     pub(super) parts: u64,
     /// Layers of each stage, where the user counts them.
     pub(super) balance: Option<(Vec<u64>, Span)>,
+    pub(super) times: Times,
+    pub(super) span: Span,
+}
+
+/// What a `pipeline` statement says of the times of its tasks.
+#[derive(Debug, Clone)]
+pub(super) struct Times {
     /// What each layer costs, where the user says so.
     pub(super) costs: Option<(Vec<f64>, Span)>,
     /// How these fall into forward, input gradient and weight gradient, where the user says so.
@@ -48,7 +55,6 @@ pub struct Pipe {
     pub(super) hop: f64,
     /// The share of the shorter task of a pair that hides behind the longer one.
     pub(super) overlap: f64,
-    pub(super) span: Span,
 }
 
 impl Pipe {
@@ -92,7 +98,7 @@ impl Pipe {
         let layers = graph.layers.len();
         let stages = self.extent.stages() as usize;
         let fault = |message: String, span| Diagnostic::error(Code::Pipeline, span, message);
-        let costs = match &self.costs {
+        let costs = match &self.times.costs {
             Some((costs, span)) if costs.len() != layers => {
                 let listed = counted(costs.len() as u64, "layer");
                 let message = format!("`costs` lists {listed}, the model has {layers}");
@@ -151,19 +157,19 @@ impl Pipe {
 
     /// What a micro-batch costs in each layer, forward and backward, where the user says so.
     pub fn given_costs(&self) -> Option<&[f64]> {
-        self.costs.as_ref().map(|(costs, _)| &costs[..])
+        self.times.costs.as_ref().map(|(costs, _)| &costs[..])
     }
 
     /// The unit of predicted costs and times: `flop`, or `units` where the user says what each layer
     /// costs.
     pub const fn unit(&self) -> &'static str {
-        if self.costs.is_some() { "units" } else { "flop" }
+        if self.times.costs.is_some() { "units" } else { "flop" }
     }
 
     /// How long the tasks of stages take: as their layers cost where the user says so, else as many
     /// units of time as they have floating point operations.
     pub(super) fn costs(&self, flops: &Flops<'_>, graph: &Graph, stages: u32) -> Costs {
-        let stages = if self.costs.is_none() && self.shares.is_none() {
+        let stages = if self.times.costs.is_none() && self.times.shares.is_none() {
             flops.by_stage(stages)
         } else {
             let zero = StageCosts::new(0.0, 0.0, 0.0);
@@ -172,12 +178,12 @@ impl Pipe {
             for (layer, operations) in flops.by_layer(graph).into_iter().enumerate() {
                 let cost = given.map_or_else(|| operations.whole(), |costs| costs[layer]);
                 let sum = &mut sums[graph.stage_of_layer[layer]];
-                *sum = sum.plus(costing(operations, self.shares, cost));
+                *sum = sum.plus(costing(operations, self.times.shares, cost));
             }
             sums
         };
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / stages.len().max(1) as f64;
-        Costs { stages, hop: self.hop * mean, overlap: self.overlap, when: When::Early }
+        Costs { stages, hop: self.times.hop * mean, overlap: self.times.overlap, when: When::Early }
     }
 
     /// Who does what when, by the costs of the layers.

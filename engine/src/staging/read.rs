@@ -2,7 +2,7 @@
 
 use super::Surroundings;
 use super::numbers::{MOST_CHUNKS, Said};
-use super::pipe::Pipe;
+use super::pipe::{Pipe, Times};
 use crate::diag::{Code, Diagnostic, Hint, Span, nearest};
 use crate::graph::build::micro::Cutting;
 use crate::graph::options::Reader;
@@ -58,25 +58,12 @@ impl Pipe {
         let chunks = read.whole("chunks", 1, MOST_CHUNKS);
         let remat = Remat::ALL.map(|(remat, word)| (word, remat));
         let remat = read.choice("remat", &remat).unwrap_or(Remat::Never);
-        let takes = format!("a number from 0 to {MOST_HOP}");
-        let hop = read.number("hop", &takes, |n| (0.0..=MOST_HOP).contains(&n)).unwrap_or(0.0);
         let batch = read.word("batch").map(str::to_owned);
         let parts = around.parts(&Cutting::new(batch.as_deref(), 1, span).dim);
         let whole = |n: f64| (n.fract() == 0.0 && (1.0..=1e9).contains(&n)).then_some(n as u64);
-        let balance = numbers(
-            &mut read,
-            "balance",
-            "the number of layers of each stage: (4 4)",
-            whole,
-            |_| true,
-        );
-        let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
-        let takes = "the cost of each layer, one of them above 0: (1 1 2)";
-        let costs =
-            numbers(&mut read, "costs", takes, any, |costs| costs.iter().sum::<f64>() > 0.0);
-        let shares = shares(&mut read);
-        let takes = "a part of the shorter task of a pair, from 0 to 1";
-        let overlap = read.number("overlap", takes, |n| (0.0..=1.0).contains(&n)).unwrap_or(0.0);
+        let takes = "the number of layers of each stage: (4 4)";
+        let balance = numbers(&mut read, "balance", takes, whole, |_| true);
+        let times = Times::read(&mut read);
         let axis = axis?;
         let ranks = mesh.size(axis);
         if let Some(cells) = read.whole("cells", 1, 1 << 20)
@@ -114,21 +101,7 @@ impl Pipe {
             beyond,
             end: Span::new(span.start + 8, span.start + 8),
         };
-        Some(Self {
-            axis,
-            extent,
-            said,
-            schedule,
-            remat,
-            batch,
-            parts,
-            balance,
-            costs,
-            shares,
-            hop,
-            overlap,
-            span,
-        })
+        Some(Self { axis, extent, said, schedule, remat, batch, parts, balance, times, span })
     }
 }
 
@@ -226,13 +199,22 @@ fn size_of(spec: &Spec, mesh_dim: &str) -> Option<Span> {
     })
 }
 
-/// How a cost falls into forward, input gradient and weight gradient.
-fn shares(read: &mut Reader<'_, '_>) -> Option<[f64; 3]> {
-    let takes = "the parts of forward, input gradient and weight gradient: (1 1 1)";
-    let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
-    let ok = |list: &[f64]| list.len() == 3 && list.iter().sum::<f64>() > 0.0;
-    let (list, _) = numbers(read, "shares", takes, any, ok)?;
-    list.try_into().ok()
+impl Times {
+    fn read(read: &mut Reader<'_, '_>) -> Self {
+        let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
+        let is_above_zero = |list: &[f64]| list.iter().sum::<f64>() > 0.0;
+        let takes = "the cost of each layer, one of them above 0: (1 1 2)";
+        let costs = numbers(read, "costs", takes, any, is_above_zero);
+        let takes = "the parts of forward, input gradient and weight gradient: (1 1 1)";
+        let of_three = |list: &[f64]| list.len() == 3 && is_above_zero(list);
+        let shares = numbers(read, "shares", takes, any, of_three);
+        let shares = shares.and_then(|(list, _)| list.try_into().ok());
+        let takes = format!("a number from 0 to {MOST_HOP}");
+        let hop = read.number("hop", &takes, |n| (0.0..=MOST_HOP).contains(&n)).unwrap_or(0.0);
+        let takes = "a part of the shorter task of a pair, from 0 to 1";
+        let overlap = read.number("overlap", takes, |n| (0.0..=1.0).contains(&n)).unwrap_or(0.0);
+        Self { costs, shares, hop, overlap }
+    }
 }
 
 /// A list of numbers.

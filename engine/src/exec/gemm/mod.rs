@@ -13,7 +13,7 @@ mod tile;
 mod pack;
 
 pub use pack::{Side, Steps};
-pub use tile::{Tile, Tiled};
+pub use tile::{Compute, Tile, Tiled};
 
 use std::ops::Range;
 
@@ -44,15 +44,15 @@ impl Hand {
     }
 
     /// Lanes of a panel.
-    pub const fn width<T: Tiled>(self) -> usize {
+    pub fn width<T: Tiled>(self) -> usize {
         match self {
-            Self::Left => T::ROWS,
-            Self::Right => T::COLUMNS,
+            Self::Left => T::tile().rows,
+            Self::Right => T::tile().columns,
         }
     }
 
     /// Numbers in the panels of so many lanes and sums.
-    pub const fn panels<T: Tiled>(self, lanes: usize, sums: usize) -> usize {
+    pub fn panels<T: Tiled>(self, lanes: usize, sums: usize) -> usize {
         lanes.next_multiple_of(self.width::<T>()) * sums
     }
 }
@@ -155,21 +155,22 @@ fn block<T: Tiled + Copy + Default>(
     edge: &mut Vec<T>,
 ) {
     let columns = rows.first().map_or(0, |row| row.len());
-    for (j, b) in right.chunks_exact(length * T::COLUMNS).enumerate() {
-        let column = j * T::COLUMNS;
-        let width = T::COLUMNS.min(columns - column);
-        for (rows, a) in rows.chunks_mut(T::ROWS).zip(left.chunks_exact(length * T::ROWS)) {
-            if width == T::COLUMNS && rows.len() == T::ROWS {
-                tile(a, b, rows, column, first);
+    let compute = tile.compute;
+    for (j, b) in right.chunks_exact(length * tile.columns).enumerate() {
+        let column = j * tile.columns;
+        let width = tile.columns.min(columns - column);
+        for (rows, a) in rows.chunks_mut(tile.rows).zip(left.chunks_exact(length * tile.rows)) {
+            if width == tile.columns && rows.len() == tile.rows {
+                compute(a, b, rows, column, first);
                 continue;
             }
             // At the edges the tile is larger than what is left of the result.
-            let edge = grown(edge, T::ROWS * T::COLUMNS);
-            let mut whole: Vec<&mut [T]> = edge.chunks_exact_mut(T::COLUMNS).collect();
+            let edge = grown(edge, tile.rows * tile.columns);
+            let mut whole: Vec<&mut [T]> = edge.chunks_exact_mut(tile.columns).collect();
             for (row, whole) in rows.iter().zip(&mut whole) {
                 whole[..width].copy_from_slice(&row[column..column + width]);
             }
-            tile(a, b, &mut whole, 0, first);
+            compute(a, b, &mut whole, 0, first);
             for (row, whole) in rows.iter_mut().zip(&whole) {
                 row[column..column + width].copy_from_slice(&whole[..width]);
             }

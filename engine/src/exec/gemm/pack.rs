@@ -72,7 +72,9 @@ impl<T: Tiled + Copy + Default> Side<'_, T> {
             4 => self.panels::<4>(lanes, sums, out),
             6 => self.panels::<6>(lanes, sums, out),
             8 => self.panels::<8>(lanes, sums, out),
-            _ => self.panels::<16>(lanes, sums, out),
+            12 => self.panels::<12>(lanes, sums, out),
+            16 => self.panels::<16>(lanes, sums, out),
+            _ => self.panels::<32>(lanes, sums, out),
         }
     }
 

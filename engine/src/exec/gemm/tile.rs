@@ -1,28 +1,42 @@
 //! Register tiles: the innermost loops of a matrix product.
 //!
-//! A tile of the result, `ROWS × COLUMNS` numbers, stays in registers while the summed dimension is
+//! A tile of the result, `rows × columns` numbers, stays in registers while the summed dimension is
 //! walked once: `c[i][j] += Σₖ a[k][i]·b[k][j]`, where `a` and `b` are packed panels in which the
-//! numbers for one k lie together. With AVX2 and FMA 6×16 (f32) or 6×8 (f64) fill 12 of 16
-//! registers; WebAssembly's 128-bit registers hold 4×8. The order of additions is that of k
-//! everywhere.
+//! numbers for one k lie together. With AVX-512 12×32 (f32) or 12×16 (f64) fill 24 of 32 registers;
+//! with AVX2 and FMA 6×16 or 6×8 fill 12 of 16; WebAssembly's 128-bit registers hold 4×8. The order
+//! of additions is that of k everywhere, so that the first two give the same bits.
 //!
-//! The only file of the engine with `unsafe` code: arrays seen as registers, and calls of code that
-//! needs a CPU feature that was found.
+//! With `cpu` the only file of the engine with `unsafe` code: arrays seen as registers, and calls of
+//! code that needs a CPU feature that was found.
 
 #![allow(unsafe_code, reason = "registers and CPU features; each place says why it is sound")]
 
 /// Computes a tile: panel of the left matrix, panel of the right one, rows of the result, the tile's
 /// first column in them, and whether it is stored rather than added.
-pub type Tile<T> = fn(&[T], &[T], &mut [&mut [T]], usize, bool);
+pub type Compute<T> = fn(&[T], &[T], &mut [&mut [T]], usize, bool);
 
-/// A number type's tile.
+/// A register tile.
+#[derive(Debug)]
+pub struct Tile<T> {
+    /// Its rows.
+    pub rows: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// What computes it.
+    pub compute: Compute<T>,
+}
+
+impl<T> Clone for Tile<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Tile<T> {}
+
+/// A number type with tiles.
 pub trait Tiled: Sized {
-    /// Rows of a tile.
-    const ROWS: usize;
-    /// Columns of a tile.
-    const COLUMNS: usize;
-
-    /// The fastest tile of this machine.
+    /// The fastest tile of this machine, always the same.
     fn tile() -> Tile<Self>;
 
     /// Rows as columns.
@@ -37,42 +51,49 @@ pub trait Tiled: Sized {
 /// Plain code for any machine; the compiler makes vectors of it where it can.
 macro_rules! plain {
     ($name:ident, $t:ident, $rows:literal, $columns:literal) => {
-        fn $name(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
-            let mut sums = [[0.0; $columns]; $rows];
-            for (a, b) in a.chunks_exact($rows).zip(b.chunks_exact($columns)) {
-                for (sums, &x) in sums.iter_mut().zip(a) {
-                    for (sum, &y) in sums.iter_mut().zip(b) {
-                        *sum += x * y;
+        const $name: Tile<$t> = {
+            fn compute(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
+                let mut sums = [[0.0; $columns]; $rows];
+                for (a, b) in a.chunks_exact($rows).zip(b.chunks_exact($columns)) {
+                    for (sums, &x) in sums.iter_mut().zip(a) {
+                        for (sum, &y) in sums.iter_mut().zip(b) {
+                            *sum += x * y;
+                        }
+                    }
+                }
+                for (row, sums) in rows.iter_mut().zip(&sums) {
+                    for (c, sum) in row[column..][..$columns].iter_mut().zip(sums) {
+                        *c = if first { *sum } else { *c + sum };
                     }
                 }
             }
-            for (row, sums) in rows.iter_mut().zip(&sums) {
-                for (c, sum) in row[column..][..$columns].iter_mut().zip(sums) {
-                    *c = if first { *sum } else { *c + sum };
-                }
-            }
-        }
+            Tile { rows: $rows, columns: $columns, compute }
+        };
     };
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Tile;
+    use crate::exec::cpu::{Registers, registers};
     use std::arch::x86_64::{
-        __m128, __m256, __m256d, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
-        _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_set1_pd,
-        _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
+        __m128, __m256, __m256d, __m512, __m512d, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps,
+        _mm_unpacklo_ps, _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd, _mm256_fmadd_ps,
+        _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps, _mm512_add_pd,
+        _mm512_add_ps, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_set1_pd, _mm512_set1_ps,
+        _mm512_setzero_pd, _mm512_setzero_ps,
     };
     use std::mem::transmute;
 
-    macro_rules! avx2 {
-        ($name:ident, $t:ident, $lanes:literal, $register:ident,
-         $zero:ident, $set:ident, $fma:ident, $add:ident) => {
+    /// A tile of so many rows and two registers of so many lanes, with code for these features.
+    macro_rules! tile {
+        ($name:ident, $t:ident, $rows:literal, $lanes:literal, $features:literal,
+         $register:ident, $zero:ident, $set:ident, $fma:ident, $add:ident) => {
             pub(super) mod $name {
                 use super::{transmute, $add, $fma, $register, $set, $zero};
 
                 #[inline]
-                #[target_feature(enable = "avx2,fma")]
+                #[target_feature(enable = $features)]
                 fn load(from: &[$t; $lanes]) -> $register {
                     // SAFETY: the array and the register are the same plain bits.
                     unsafe { transmute(*from) }
@@ -83,18 +104,18 @@ mod x86 {
                     Some((low, rest.first_chunk()?))
                 }
 
-                #[target_feature(enable = "avx2,fma")]
+                #[target_feature(enable = $features)]
                 fn tile(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
                     for row in &*rows {
                         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
                             row[column..].as_ptr().cast(),
                         );
                     }
-                    let mut sums = [[$zero(); 2]; 6];
-                    for (a, b) in a.chunks_exact(6).zip(b.chunks_exact(2 * $lanes)) {
+                    let mut sums = [[$zero(); 2]; $rows];
+                    for (a, b) in a.chunks_exact($rows).zip(b.chunks_exact(2 * $lanes)) {
                         let Some((low, high)) = halves(b) else { continue };
                         let (low, high) = (load(low), load(high));
-                        for i in 0..6 {
+                        for i in 0..$rows {
                             let x = $set(a[i]);
                             sums[i][0] = $fma(x, low, sums[i][0]);
                             sums[i][1] = $fma(x, high, sums[i][1]);
@@ -110,41 +131,29 @@ mod x86 {
                     }
                 }
 
-                /// The tile, to be chosen where AVX2 and FMA were found.
-                pub(crate) fn found(
-                    a: &[$t],
-                    b: &[$t],
-                    rows: &mut [&mut [$t]],
-                    column: usize,
-                    first: bool,
-                ) {
-                    // SAFETY: `choose` hands this out only where both features were found.
+                fn found(a: &[$t], b: &[$t], rows: &mut [&mut [$t]], column: usize, first: bool) {
+                    // SAFETY: `choose` hands this out only where the features were found.
                     unsafe { tile(a, b, rows, column, first) }
                 }
+
+                pub(crate) const TILE: crate::exec::gemm::Tile<$t> =
+                    crate::exec::gemm::Tile { rows: $rows, columns: 2 * $lanes, compute: found };
             }
         };
     }
 
-    avx2!(
-        single,
-        f32,
-        8,
-        __m256,
-        _mm256_setzero_ps,
-        _mm256_set1_ps,
-        _mm256_fmadd_ps,
-        _mm256_add_ps
-    );
-    avx2!(
-        double,
-        f64,
-        4,
-        __m256d,
-        _mm256_setzero_pd,
-        _mm256_set1_pd,
-        _mm256_fmadd_pd,
-        _mm256_add_pd
-    );
+    #[rustfmt::skip]
+    tile!(single, f32, 6, 8, "avx2,fma", __m256,
+        _mm256_setzero_ps, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps);
+    #[rustfmt::skip]
+    tile!(double, f64, 6, 4, "avx2,fma", __m256d,
+        _mm256_setzero_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_add_pd);
+    #[rustfmt::skip]
+    tile!(wide_single, f32, 12, 16, "avx512f", __m512,
+        _mm512_setzero_ps, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_add_ps);
+    #[rustfmt::skip]
+    tile!(wide_double, f64, 12, 8, "avx512f", __m512d,
+        _mm512_setzero_pd, _mm512_set1_pd, _mm512_fmadd_pd, _mm512_add_pd);
 
     /// Rows as columns.
     #[inline]
@@ -162,15 +171,49 @@ mod x86 {
         unsafe { transmute(transposed(transmute::<[[f32; 4]; 4], [__m128; 4]>(rows))) }
     }
 
-    /// `found` where the CPU has AVX2 and FMA, else `plain`.
-    pub(super) fn choose<T>(found: Tile<T>, plain: Tile<T>) -> Tile<T> {
-        let has = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
-        if has { found } else { plain }
+    /// The tile for the widest registers that the CPU has.
+    pub(super) fn choose<T>(wide: Tile<T>, usual: Tile<T>, plain: Tile<T>) -> Tile<T> {
+        match registers() {
+            Registers::Bits512 => wide,
+            Registers::Bits256 => usual,
+            Registers::Usual => plain,
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// The same product by tiles of either width.
+        #[test]
+        fn wide_registers_give_the_same_bits() {
+            if registers() < Registers::Bits512 {
+                return;
+            }
+            let number = |i: usize| (i as f32 * 0.37).sin();
+            let sums = 300;
+            let a: Vec<f32> = (0..12 * sums).map(number).collect();
+            let b: Vec<f32> = (0..32 * sums).map(|i| number(i + 5)).collect();
+            let mut wide = vec![1.0_f32; 12 * 32];
+            let mut rows: Vec<&mut [f32]> = wide.chunks_mut(32).collect();
+            (wide_single::TILE.compute)(&a, &b, &mut rows, 0, false);
+            let part = |from: &[f32], width: usize, first: usize, count: usize| -> Vec<f32> {
+                from.chunks(width).flat_map(|row| row[first..first + count].to_vec()).collect()
+            };
+            let mut usual = vec![1.0_f32; 12 * 32];
+            for (row, column) in [(0, 0), (0, 16), (6, 0), (6, 16)] {
+                let (a, b) = (part(&a, 12, row, 6), part(&b, 32, column, 16));
+                let mut rows: Vec<&mut [f32]> = usual.chunks_mut(32).skip(row).take(6).collect();
+                (single::TILE.compute)(&a, &b, &mut rows, column, false);
+            }
+            assert!(wide.iter().zip(&usual).all(|(x, y)| x.to_bits() == y.to_bits()));
+        }
     }
 }
 
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm {
+    use super::Tile;
     use std::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128};
     use std::mem::transmute;
 
@@ -179,7 +222,9 @@ mod wasm {
         unsafe { transmute(*from) }
     }
 
-    pub(super) fn tile(a: &[f32], b: &[f32], rows: &mut [&mut [f32]], column: usize, first: bool) {
+    pub(super) const TILE: Tile<f32> = Tile { rows: 4, columns: 8, compute };
+
+    fn compute(a: &[f32], b: &[f32], rows: &mut [&mut [f32]], column: usize, first: bool) {
         let mut sums = [[f32x4_splat(0.0); 2]; 4];
         for (a, b) in a.as_chunks::<4>().0.iter().zip(b.as_chunks::<8>().0) {
             let [low, high] = b.as_chunks::<4>().0 else { continue };
@@ -202,21 +247,18 @@ mod wasm {
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-plain!(plain_f32, f32, 6, 16);
+plain!(PLAIN_F32, f32, 6, 16);
 #[cfg(all(target_arch = "wasm32", not(target_feature = "simd128")))]
-plain!(plain_f32, f32, 4, 8);
+plain!(PLAIN_F32, f32, 4, 8);
 #[cfg(not(target_arch = "wasm32"))]
-plain!(plain_f64, f64, 6, 8);
+plain!(PLAIN_F64, f64, 6, 8);
 #[cfg(target_arch = "wasm32")]
-plain!(plain_f64, f64, 4, 4);
+plain!(PLAIN_F64, f64, 4, 4);
 
 impl Tiled for f32 {
-    const ROWS: usize = if cfg!(target_arch = "wasm32") { 4 } else { 6 };
-    const COLUMNS: usize = if cfg!(target_arch = "wasm32") { 8 } else { 16 };
-
     #[cfg(target_arch = "x86_64")]
     fn tile() -> Tile<Self> {
-        x86::choose(x86::single::found, plain_f32)
+        x86::choose(x86::wide_single::TILE, x86::single::TILE, PLAIN_F32)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -227,7 +269,7 @@ impl Tiled for f32 {
 
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     fn tile() -> Tile<Self> {
-        wasm::tile
+        wasm::TILE
     }
 
     #[cfg(not(any(
@@ -235,21 +277,18 @@ impl Tiled for f32 {
         all(target_arch = "wasm32", target_feature = "simd128")
     )))]
     fn tile() -> Tile<Self> {
-        plain_f32
+        PLAIN_F32
     }
 }
 
 impl Tiled for f64 {
-    const ROWS: usize = if cfg!(target_arch = "wasm32") { 4 } else { 6 };
-    const COLUMNS: usize = if cfg!(target_arch = "wasm32") { 4 } else { 8 };
-
     #[cfg(target_arch = "x86_64")]
     fn tile() -> Tile<Self> {
-        x86::choose(x86::double::found, plain_f64)
+        x86::choose(x86::wide_double::TILE, x86::double::TILE, PLAIN_F64)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     fn tile() -> Tile<Self> {
-        plain_f64
+        PLAIN_F64
     }
 }

@@ -117,9 +117,8 @@ impl Cutting {
             return Hint::new(format!("Give `{dim}` more rows."));
         };
         let unit = count.saturating_mul(self.parts);
-        let (below, above) = (rows / unit * unit, rows.next_multiple_of(unit));
-        let mut both: Vec<String> =
-            [below, above].iter().filter(|&&n| n > 0).map(u64::to_string).collect();
+        let near = [rows / unit * unit, rows.next_multiple_of(unit)];
+        let mut both: Vec<String> = near.iter().filter(|&&n| n > 0).map(u64::to_string).collect();
         both.dedup();
         let micro_batches = counted(count, "micro-batch");
         Hint::new(format!("Give `{dim}` {} rows, for {micro_batches}.", both.join(" or ")))
