@@ -24,9 +24,10 @@ const BLOCKED_LANES: usize = 4;
 const TASK_WORK: usize = 1 << 18;
 /// Tasks that a step should have at least, for threads to share.
 const TASKS: usize = 8;
-/// The least and the most lanes of a task, left and right: multiples of every tile.
-const LEFT_CUT: (usize, usize) = (48, super::gemm::ROW_BLOCK);
-const RIGHT_CUT: (usize, usize) = (64, 256);
+/// The least and the most lanes of a task, and what they are multiples of, left and right: multiples
+/// of every tile.
+const LEFT_CUT: [usize; 3] = [48, super::gemm::ROW_BLOCK, 12];
+const RIGHT_CUT: [usize; 3] = [64, 256, 32];
 
 /// How one einsum is computed; the same on every processor.
 #[derive(Debug, Clone)]
@@ -126,10 +127,10 @@ impl Matrices {
         let runs = (0..count(outer)).map(|i| (batch_of.at(i) as u32, row_of.at(i) as u32));
         // The smaller side is needed whole by all tasks, the other is cut.
         let part = if m < n { Hand::Right } else { Hand::Left };
-        let (lanes, (least, most)) =
+        let (lanes, [least, most, unit]) =
             if part == Hand::Right { (n, RIGHT_CUT) } else { (m, LEFT_CUT) };
         let pieces = TASKS.div_ceil(count(&batch)).min((m * n * k).div_ceil(TASK_WORK));
-        let cut = lanes.div_ceil(pieces).next_multiple_of(least / 4).clamp(least, most);
+        let cut = lanes.div_ceil(pieces).next_multiple_of(unit).clamp(least, most);
         Some(Self {
             swapped,
             rows: m,
