@@ -33,7 +33,7 @@ use crate::spec::edit;
 use crate::spec::parse::parse;
 use crate::spmd::collective::CollectiveKind;
 use crate::spmd::explain::why;
-use crate::spmd::lower::{Model, lower};
+use crate::spmd::lower::{Model, lower, lower_at_once};
 use crate::spmd::program::{Program, Work};
 use crate::spmd::{combine, free, fuse, print};
 use crate::staging::change::with_cells;
@@ -237,6 +237,12 @@ impl Study {
         let layouts = resolve(graph, &self.rules, mesh, &Places::default(), &mut Vec::new());
         let program = lower(Model { graph, layouts: &layouts }, None, mesh, None)?;
         Some(Tally::of(&passed(program, &BTreeSet::new())))
+    }
+
+    /// What it would cost, without a pipeline, if every sum settled where it arises.
+    pub fn settled_at_once(&self) -> Option<Tally> {
+        let model = Model { graph: &self.built.graph, layouts: &self.layouts };
+        Some(Tally::of(&passed(lower_at_once(model, &self.mesh)?, &BTreeSet::new())))
     }
 
     /// The Program of this study in which the values of these nodes are there after a step.

@@ -138,6 +138,11 @@ impl Outlook {
         self.pipe.times.hop
     }
 
+    /// The part of the shorter task of a pair that hides behind the longer one.
+    pub const fn overlap(&self) -> f64 {
+        self.pipe.times.overlap
+    }
+
     /// Whether the user says how many stages a cell holds.
     pub const fn says_chunks(&self) -> bool {
         self.pipe.said.chunks.is_some()

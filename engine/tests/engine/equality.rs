@@ -147,6 +147,30 @@ fn without_mesh(text: &str) -> String {
     text.lines().filter(is_model).collect::<Vec<_>>().join("\n")
 }
 
+/// What settles later never sends more than what settles at once.
+#[test]
+fn laziness_never_costs_more() {
+    let (mut fewer, mut dearer) = (0, Vec::new());
+    for seed in 0..WHOLE {
+        let study = laid_out(seed, &program(seed, Kind::Whole));
+        let (lazy, at_once) = (study.tally().unwrap(), study.settled_at_once().unwrap());
+        let sent = |tally: &Tally| tally.totals.sent_bytes_per_processor;
+        let (lazy, at_once) = (sent(lazy), sent(&at_once));
+        fewer += u32::from(lazy < at_once);
+        if lazy > at_once * (1.0 + 1e-12) {
+            dearer.push((lazy / at_once, seed, study.text().to_owned()));
+        }
+    }
+    dearer.sort_by(|a, b| b.0.total_cmp(&a.0));
+    assert!(
+        dearer.is_empty(),
+        "{} of {WHOLE}, {fewer} are cheaper: {:#?}",
+        dearer.len(),
+        &dearer[..dearer.len().min(4)]
+    );
+    assert!(fewer > 100, "{fewer}");
+}
+
 #[test]
 fn smooth_programs_are_equal_within_rounding() {
     let mut grown = 0;

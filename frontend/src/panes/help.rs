@@ -36,7 +36,7 @@ const STATEMENTS: [(&str, &str); 10] = [
         "Puts the layers on cells, the places along a mesh dimension, and cuts the batch. schedule: \
          takes gpipe, 1f1b, interleaved, zb_h1 and more; balance:(3 5) counts the layers of each \
          stage, chunks: the stages of each cell; remat: computes activations again (on, off, \
-         except_last); hop: and costs: are for the timeline.",
+         except_last); costs:, shares:, hop: and overlap: say how long tasks take.",
     ),
     ("# a comment", "The rest of the line is for people."),
 ];

@@ -66,6 +66,12 @@ pub fn lower(
     }
 }
 
+/// The same without laziness, on one cell: every sum settles where it arises. Against this it is
+/// measured what laziness saves.
+pub fn lower_at_once(model: Model<'_>, mesh: &Mesh) -> Option<Program> {
+    lower_settling(model, None, mesh, None, &model.graph.nodes().ids().collect())
+}
+
 /// What the last micro-batch adds in another layout than the others, such as a settled value where
 /// theirs are partial sums. It has to settle before it is added.
 fn unlike(program: &Program) -> BTreeSet<NodeId> {

@@ -168,5 +168,9 @@ fn outlooks(look: &Outlook) -> Vec<String> {
         "A hop from cell to cell takes no time here; hop:0.1 makes it a tenth of a forward task."
             .to_owned()
     });
+    if look.overlap() > 0.0 {
+        let part = percent(look.overlap());
+        out.push(format!("Of a pair of tasks, {part} of the shorter hides behind the longer."));
+    }
     out
 }
