@@ -80,7 +80,9 @@ fn mend(text: &str, hint: &Hint) -> String {
     let (before, after) = (span.of(text).trim(), replacement.trim());
     let (how, what) = if after.is_empty() { ("without ", before) } else { ("", after) };
     let is_short = !what.contains('\n') && what.chars().count() <= MOST_SHOWN;
-    if what.is_empty() || !is_short || says.contains(what) {
+    // `Set in to 2` says `in:2`.
+    let is_said = what.split(':').all(|part| says.contains(part));
+    if what.is_empty() || !is_short || is_said {
         return says.to_owned();
     }
     format!("{}: {how}`{what}`.", says.trim_end_matches('.'))
@@ -117,6 +119,7 @@ mod tests {
         let taken = "Take the operations: without `costs:(1 2)`.";
         assert_eq!(said(Hint::edit("Take the operations.", costs, "")), taken);
         assert_eq!(said(Hint::new("Add more rows.")), "Add more rows.");
+        assert_eq!(said(Hint::edit("Set `p` to 2.", cells, "p:2")), "Set `p` to 2.");
         let two_lines = Hint::edit("Add both.", cells, "a:1\nb:2");
         assert_eq!(said(two_lines), "Add both.");
     }
