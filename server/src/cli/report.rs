@@ -7,7 +7,7 @@
 //!  2 | layout batch:rows
 //!    |        ^^^^^^^^^^
 //!    = Write `rows:2`.
-//!    = Leave `batch` whole: without `batch:rows`.
+//!    = Leave `batch` whole.
 //! ```
 
 use super::Failure;
@@ -80,8 +80,13 @@ fn mend(text: &str, hint: &Hint) -> String {
     let (before, after) = (span.of(text).trim(), replacement.trim());
     let (how, what) = if after.is_empty() { ("without ", before) } else { ("", after) };
     let is_short = !what.contains('\n') && what.chars().count() <= MOST_SHOWN;
-    // `Set in to 2` says `in:2`.
-    let is_said = what.split(':').all(|part| says.contains(part));
+    // `Set in to 2` says `in:2`, and `Leave in whole` that `in:rows` goes.
+    let mut parts = what.split(':');
+    let is_said = if after.is_empty() {
+        says == "Remove it." || parts.next().is_some_and(|name| says.contains(name))
+    } else {
+        parts.all(|part| says.contains(part))
+    };
     if what.is_empty() || !is_short || is_said {
         return says.to_owned();
     }
@@ -118,6 +123,8 @@ mod tests {
         let costs = Span::new(25, 38);
         let taken = "Take the operations: without `costs:(1 2)`.";
         assert_eq!(said(Hint::edit("Take the operations.", costs, "")), taken);
+        assert_eq!(said(Hint::edit("Remove it.", costs, "")), "Remove it.");
+        assert_eq!(said(Hint::edit("Leave `costs` out.", costs, "")), "Leave `costs` out.");
         assert_eq!(said(Hint::new("Add more rows.")), "Add more rows.");
         assert_eq!(said(Hint::edit("Set `p` to 2.", cells, "p:2")), "Set `p` to 2.");
         let two_lines = Hint::edit("Add both.", cells, "a:1\nb:2");
