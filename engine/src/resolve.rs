@@ -7,6 +7,7 @@
 
 use crate::diag::{Code, Diagnostic, Hint, Span};
 use crate::graph::Graph;
+use crate::graph::build::micro::counted;
 use crate::graph::micro::MicroBatches;
 use crate::graph::op::{Op, Phase};
 use crate::index::{IdVec, MeshAxis, NodeId, ShapeId, TensorAxis};
@@ -201,10 +202,10 @@ impl Problems<'_> {
         let micro = self.micro.filter(|micro| micro.dim == dim.name);
         let of = if micro.is_some() { " in a micro-batch" } else { "" };
         let message = format!(
-            "`{}` cannot be laid out: `{}` has {} elements{of}, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
+            "`{}` cannot be laid out: `{}` has {}{of}, which {} of the mesh dimension `{}` do not divide (remainder {}); {sizes}{}",
             problem.tensors[0],
             dim.name,
-            dim.size,
+            counted(dim.size, "element"),
             parts,
             self.mesh.names(&axes),
             dim.size % parts,
@@ -212,9 +213,12 @@ impl Problems<'_> {
         );
         let mut d = Diagnostic::error(Code::NotDivisible, span, message);
         if let Some(&place) = self.places.dims.get(&*dim.name) {
-            let times = micro.map_or(1, MicroBatches::count);
+            // Of micro-batches, as many as are asked for, each with rows for all parts.
+            let (whole, unit) = micro.map_or((dim.size, parts), |micro| {
+                (micro.whole, parts.saturating_mul(micro.asked))
+            });
+            let (below, above) = (whole / unit * unit, (whole / unit + 1).saturating_mul(unit));
             for size in [above, below].into_iter().filter(|&s| s > 0) {
-                let size = size * times;
                 d = d.hint(Hint::size(place, &dim.name, size));
             }
         }

@@ -33,12 +33,14 @@ pub struct MicroBatches {
     pub whole: u64,
     /// Rows of a micro-batch; the last may have fewer.
     pub size: u64,
+    /// How many are asked for; the rows may make fewer.
+    pub asked: u64,
 }
 
 impl MicroBatches {
     /// At most `count` parts, as even as parts of one size and a smaller last one can be.
     pub fn new(dim: Name, whole: u64, count: u64) -> Self {
-        Self { dim, whole, size: whole.div_ceil(count.max(1)).max(1) }
+        Self { dim, whole, size: whole.div_ceil(count.max(1)).max(1), asked: count.max(1) }
     }
 
     /// What `train` says of them.

@@ -16,9 +16,10 @@ pub mod outlook;
 pub mod change;
 
 use self::pipe::Pipe;
-use crate::diag::Diagnostic;
-use crate::graph::build::micro::Cutting;
+use crate::diag::{Code, Diagnostic, Hint};
+use crate::graph::build::micro::{Cutting, TAKE_WHOLE};
 use crate::graph::build::{Built, build};
+use crate::graph::micro::MicroBatches;
 use crate::layout::mesh::Mesh;
 use crate::layout::rules::LayoutRules;
 use crate::resolve::{Layouts, Places, resolve};
@@ -69,9 +70,14 @@ impl Surroundings<'_> {
             Some(Cutting { parts: self.parts(&cutting.dim), ..cutting })
         };
         let cutting = pipe.as_ref().map(Pipe::cutting).or_else(of_train);
-        let before = diagnostics.len();
+        let (before, mut whole) = (diagnostics.len(), Vec::new());
         let (built, layouts) = around.build(cutting.as_ref(), diagnostics);
         let is_built = !has_errors(&diagnostics[before..]);
+        let cut = cutting.as_ref().zip(built.graph.micro.as_ref());
+        if let Some((cutting, micro)) = cut.filter(|(_, micro)| micro.count() > 1) {
+            self.compare_with_whole((cutting, micro), &mut diagnostics[before..], &mut whole);
+            diagnostics.append(&mut whole);
+        }
         diagnostics.extend(read.iter().flat_map(|pipe| pipe.problems(&built.graph, is_built)));
         let micro = cutting.as_ref().zip(built.graph.micro.as_ref());
         let is_legal = |n| pipe.as_ref().is_none_or(|pipe| pipe.takes(n));
@@ -97,7 +103,7 @@ impl Surroundings<'_> {
                     // few rows may make fewer micro-batches than the schedule takes
                     let is_small = !pipe.takes(micro.count());
                     let nearest = is_small.then(|| cutting.nearest(&micro, |n| pipe.takes(n)));
-                    diagnostics.push(nearest.into_iter().fold(problem, Diagnostic::hint));
+                    diagnostics.push(nearest.into_iter().flatten().fold(problem, Diagnostic::hint));
                     return laid;
                 }
             }
@@ -121,6 +127,40 @@ impl Surroundings<'_> {
             laid.lowered = lower(laid.model(), Some(last), mesh, cells.as_ref());
         }
         laid
+    }
+
+    /// Compares what is wrong in a micro-batch with what is in the whole batch: a model is right only
+    /// if it is for both. What is wrong in the whole alone goes to `more`.
+    fn compare_with_whole(
+        self,
+        (cutting, micro): (&Cutting, &MicroBatches),
+        in_micro: &mut [Diagnostic],
+        more: &mut Vec<Diagnostic>,
+    ) {
+        let mut in_whole = Vec::new();
+        build(self.spec, None, &mut in_whole);
+        in_whole.retain(|d| d.is_error() && d.code != Code::TooLarge);
+        let is_of_model = |d: &Diagnostic| {
+            let elsewhere =
+                [Code::NotDivisible, Code::MeshDimensionTwice, Code::MicroBatches, Code::TooLarge];
+            d.is_error() && !elsewhere.contains(&d.code)
+        };
+        if in_micro.iter().any(Diagnostic::is_error) {
+            if in_whole.is_empty() {
+                let is_said = |d: &Diagnostic| d.hints.iter().any(|h| h.text == TAKE_WHOLE);
+                for d in in_micro.iter_mut().filter(|d| is_of_model(d) && !is_said(d)) {
+                    d.hints = cutting.of_whole(micro);
+                }
+            }
+            return;
+        }
+        let dim = &micro.dim;
+        more.extend(in_whole.into_iter().map(|d| {
+            let message = format!("In the whole batch, without micro-batches: {}", d.message);
+            let mend =
+                format!("Compute along `{dim}` row by row, so that any number of rows fits.");
+            Diagnostic { message, hints: vec![Hint::new(mend)], ..d }
+        }));
     }
 
     /// Over how many processors the rules split a dimension.

@@ -36,10 +36,12 @@ impl Numbers {
         if !all.is_empty() {
             return all;
         }
+        // Rows are another number.
+        let alone = if what == Quantity::Ranks { Self { rows: None, ..*self } } else { *self };
         around(given, self.most(what), |n| {
             let extent = self.with(what, *n);
             let mut limits = self.schedule.limits(extent).into_iter();
-            self.fits(what, extent) && limits.all(|limit| limit.what != what)
+            alone.fits(what, extent) && limits.all(|limit| limit.what != what)
         })
     }
 

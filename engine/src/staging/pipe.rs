@@ -64,7 +64,8 @@ impl Pipe {
         let take = || self.said.take(Quantity::MicroBatches, 1, TAKE_WHOLE.to_owned());
         let whole = self.takes(1).then(take);
         let cutting = Cutting::new(self.batch.as_deref(), count, self.span);
-        Cutting { is_pipeline: true, whole, parts: self.parts, ..cutting }
+        let place = self.said.micro_batches.unwrap_or(self.said.end);
+        Cutting { is_pipeline: true, whole, place, parts: self.parts, ..cutting }
     }
 
     /// The mesh dimension that carries its cells.
@@ -175,10 +176,13 @@ impl Pipe {
             let zero = StageCosts::new(0.0, 0.0, 0.0);
             let mut sums: IdVec<Stage, StageCosts> = (0..stages).map(|_| zero).collect();
             let given = self.given_costs();
+            // Without training there is nothing but the forward pass.
+            let only_forward = graph.gradients.is_empty().then_some([1.0, 0.0, 0.0]);
+            let shares = only_forward.or(self.times.shares);
             for (layer, operations) in flops.by_layer(graph).into_iter().enumerate() {
                 let cost = given.map_or_else(|| operations.whole(), |costs| costs[layer]);
                 let sum = &mut sums[graph.stage_of_layer[layer]];
-                *sum = sum.plus(costing(operations, self.times.shares, cost));
+                *sum = sum.plus(costing(operations, shares, cost));
             }
             sums
         };

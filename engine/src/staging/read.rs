@@ -15,6 +15,7 @@ use crate::pipeline::schedule::Schedule;
 use crate::spec::ast::{Opt, OptValue, Spec, Stmt};
 use crate::spec::lex::written;
 use crate::spec::synonyms;
+use std::ops::RangeInclusive;
 
 /// The options of `pipeline`.
 const OPTIONS: &[&str] = &[
@@ -35,8 +36,8 @@ const OPTIONS: &[&str] = &[
 /// A hop takes at most so many forward tasks, far more than any that is worth looking at.
 const MOST_HOP: f64 = 1e6;
 
-/// A layer costs at most so much.
-const MOST_COST: f64 = 1e15;
+/// What a layer costs, if anything.
+const COSTS: RangeInclusive<f64> = 1e-15..=1e15;
 
 impl Pipe {
     /// Reads the statement, whose numbers may be wrong; `None` if there is none, or no telling what
@@ -72,7 +73,7 @@ impl Pipe {
         {
             let name = &mesh.dim(axis).name;
             let message =
-                format!("There are {cells} cells, and `{name}` has {ranks} places for them");
+                format!("`cells` says {cells}, and the mesh dimension `{name}` has {ranks}");
             let d = Diagnostic::error(Code::Pipeline, option.span, message);
             read.report(d.hint(Hint::edit("Have as many.", option.span, format!("cells:{ranks}"))));
         }
@@ -185,7 +186,10 @@ fn schedule(read: &mut Reader<'_, '_>) -> Option<Schedule> {
     if let OptValue::Word(word) = &option.value {
         let (place, known) = (option.value_span, names.as_slice());
         let theirs = synonyms::hint(synonyms::words::SCHEDULES, word, known, place, option.span);
-        d.hints.extend(theirs.or_else(|| synonyms::near(word, names.iter().copied(), place)));
+        let in_capitals = Schedule::named(&word.to_lowercase());
+        let same = in_capitals.map(|schedule| synonyms::write(schedule.name(), place));
+        let near = || synonyms::near(word, names.iter().copied(), place);
+        d.hints.extend(same.or(theirs).or_else(near));
     }
     read.report(d.hint(Hint::edit("Leave `schedule` out.", option.span, "")));
     None
@@ -201,9 +205,9 @@ fn size_of(spec: &Spec, mesh_dim: &str) -> Option<Span> {
 
 impl Times {
     fn read(read: &mut Reader<'_, '_>) -> Self {
-        let any = |n: f64| (0.0..=MOST_COST).contains(&n).then_some(n);
+        let any = |n: f64| (n == 0.0 || COSTS.contains(&n)).then_some(n);
         let is_above_zero = |list: &[f64]| list.iter().sum::<f64>() > 0.0;
-        let takes = "the cost of each layer, one of them above 0: (1 1 2)";
+        let takes = "the cost of each layer, 0 or from 1e-15 to 1e15, one of them above 0: (1 1 2)";
         let costs = numbers(read, "costs", takes, any, is_above_zero);
         let takes = "the parts of forward, input gradient and weight gradient: (1 1 1)";
         let of_three = |list: &[f64]| list.len() == 3 && is_above_zero(list);

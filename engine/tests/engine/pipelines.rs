@@ -121,6 +121,27 @@ fn layouts_within_cells() {
 
 /// Two copies of the model learn as one: even where the last micro-batch has fewer rows, whatever
 /// is computed again, wherever tensors are read, and however the loss follows from all rows.
+/// Experts choose among the rows of a micro-batch, on one processor as on several.
+#[test]
+fn experts_in_micro_batches() {
+    let moe = "moe batch:8 length:4 d_model:8 experts:2";
+    let decoder =
+        "transformer batch:8 length:4 vocab:8 d_model:8 heads:2 d_ff:16 layers:3 experts:2";
+    for model in [moe, decoder] {
+        for options in ["micro_batches:4", "micro_batches:4 schedule:dualpipe remat:on"] {
+            let study = piped("mesh p:2 e:2\nlayout experts:e", model, options);
+            let mut cut = Session::new(&study, None, Alone).unwrap();
+            let mut alone = Session::new(&study.alone(), None, Alone).unwrap();
+            for _ in 0..2 {
+                let (a, b) = (cut.step().loss.unwrap(), alone.step().loss.unwrap());
+                assert!((a - b).abs() < 1e-12, "{model} {options}: {a} {b}");
+            }
+            assert!(max_difference(&cut, &alone) < 1e-9, "{model} {options}");
+            assert_eq!(cut.counted(), cut.predicted(), "{model} {options}");
+        }
+    }
+}
+
 #[test]
 fn both_ways_at_once() {
     let deep = "mlp batch:15 in:4 hidden:8 depth:5 out:4";

@@ -19,6 +19,7 @@ use meshwork_engine::decode::Wish;
 use meshwork_engine::diag::Diagnostic;
 use meshwork_engine::exec::machine::PATIENCE;
 use meshwork_engine::export::trace::chrome_trace;
+use meshwork_engine::graph::train::MAX_STEPS;
 use meshwork_engine::likeness::Likeness;
 use meshwork_engine::study::Study;
 use meshwork_engine::timeline::Timeline;
@@ -36,7 +37,7 @@ pub(super) struct Args {
     #[command(flatten)]
     input: Input,
     /// Take so many steps, instead of those the study says
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_STEPS))]
     steps: Option<u64>,
     /// Work on so many threads; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]

@@ -39,6 +39,8 @@ pub struct Cutting {
     pub parts: u64,
     /// Where the study says so.
     pub span: Span,
+    /// Where their number stands, or is added.
+    pub place: Span,
     /// How the batch is taken whole instead, if it can be.
     pub whole: Option<Hint>,
     /// Whether stages are run by a schedule, even for a single micro-batch.
@@ -57,7 +59,8 @@ impl Cutting {
         let dim = Name::from(dim.unwrap_or(BATCH));
         let (is_pipeline, remat, is_last) = (false, false, false);
         let (stage_of_layer, whole, parts) = (Vec::new(), None, 1);
-        Self { dim, count, parts, span, whole, is_pipeline, stage_of_layer, remat, is_last }
+        let place = span;
+        Self { dim, count, parts, span, place, whole, is_pipeline, stage_of_layer, remat, is_last }
     }
 
     /// What `micro_batches:` and `batch:` of `train` say; what is wrong with them is told elsewhere.
@@ -93,26 +96,35 @@ impl Cutting {
             self.count
         );
         let d = Diagnostic::warning(Code::MicroBatches, self.span, message);
-        Some(d.hint(self.nearest(micro, is_legal)))
+        Some(self.nearest(micro, is_legal).into_iter().fold(d, Diagnostic::hint))
     }
 
     /// The numbers of micro-batches nearest to what is asked for that the batch has rows for.
-    pub fn nearest(&self, micro: &MicroBatches, is_legal: impl Fn(u64) -> bool) -> Hint {
+    pub fn nearest(&self, micro: &MicroBatches, is_legal: impl Fn(u64) -> bool) -> Vec<Hint> {
         let fits = |&n: &u64| MicroBatches::makes(micro.whole, n, self.parts) && is_legal(n);
         let below = (1..=self.count.min(micro.whole)).rev().find(fits);
         let above = (self.count..=micro.whole.min(MAX_MICRO_BATCHES)).find(fits);
-        let both: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
-        if both.is_empty() {
-            return self.other_rows(micro.whole, is_legal);
-        }
-        Hint::new(format!("Take {}.", both.join(" or ")))
+        let gap = if self.place.start == self.place.end { " " } else { "" };
+        let take =
+            |n| Hint::edit(format!("Take {n}."), self.place, format!("{gap}micro_batches:{n}"));
+        let both: Vec<Hint> = below.into_iter().chain(above).map(take).collect();
+        if both.is_empty() { vec![self.other_rows(micro.whole, is_legal)] } else { both }
+    }
+
+    /// What to do about a model that can be built for the whole batch, not for a micro-batch.
+    pub fn of_whole(&self, micro: &MicroBatches) -> Vec<Hint> {
+        let MicroBatches { dim, whole, size, .. } = micro;
+        let rows = format!("In a micro-batch, `{dim}` has {size} of its {whole} rows.");
+        self.whole.iter().cloned().chain([Hint::new(rows)]).collect()
     }
 
     /// What to do where so many rows make no legal number of micro-batches: the nearest numbers of
     /// rows for as many as are asked for, or for the fewest that are legal.
     pub fn other_rows(&self, rows: u64, is_legal: impl Fn(u64) -> bool) -> Hint {
         let dim = &self.dim;
-        let count = [self.count].into_iter().chain(1..=MOST_TRIED).find(|&n| is_legal(n));
+        // A single one is no gain, so that it comes last.
+        let counts = [self.count].into_iter().chain(2..=MOST_TRIED).chain([1]);
+        let count = counts.into_iter().find(|&n| is_legal(n));
         let Some(count) = count.filter(|&n| n > 0) else {
             return Hint::new(format!("Give `{dim}` more rows."));
         };
@@ -215,13 +227,20 @@ impl Builder<'_> {
         if self.built.graph.micro.is_none() {
             if !self.built.graph.nodes().iter().any(|n| n.shape.has(dim)) {
                 let message = format!("No tensor has the dimension `{dim}` that micro-batches cut");
-                let inputs = self.built.graph.nodes().iter().filter(|n| n.role == Role::Input);
-                let dims: BTreeSet<String> = inputs
-                    .flat_map(|n| n.shape.dims())
-                    .map(|d| format!("`batch:{}`", d.name))
-                    .take(MOST_NAMED)
-                    .collect();
-                let one_of = dims.into_iter().collect::<Vec<String>>().join(" or ");
+                let nodes = self.built.graph.nodes();
+                let of = |role| nodes.iter().filter(move |n| n.role == role);
+                // Rows are what all inputs have and no parameter.
+                let holds_rows = |dim: &Name| {
+                    of(Role::Input).all(|n| n.shape.has(dim))
+                        && of(Role::Parameter).all(|n| !n.shape.has(dim))
+                };
+                let dims = of(Role::Input).flat_map(|n| n.shape.dims()).map(|d| &d.name);
+                let all: BTreeSet<&Name> = dims.collect();
+                let rows: Vec<&&Name> = all.iter().filter(|dim| holds_rows(dim)).collect();
+                let named = if rows.is_empty() { all.iter().collect() } else { rows };
+                let dims: Vec<String> =
+                    named.iter().take(MOST_NAMED).map(|dim| format!("`batch:{dim}`")).collect();
+                let one_of = dims.join(" or ");
                 let hint = Hint::new(if one_of.is_empty() {
                     "Say which dimension holds the rows of a batch: `batch:NAME`.".to_owned()
                 } else {

@@ -20,8 +20,7 @@ impl Args<'_, '_, '_> {
         let mut dims = own.dims().to_vec();
         for (from, to) in names.iter().zip(to.dims()) {
             let size = self.size_of(x, from).size;
-            let micro = self.scope.graph.micro.as_ref().filter(|micro| micro.dim == *from);
-            if micro.is_some_and(|micro| size != to.size || micro.count() > 1) {
+            if size != to.size && self.scope.graph.micro.as_ref().is_some_and(|m| m.dim == *from) {
                 return self.rename_of_rows(to, size);
             }
             if size != to.size {

@@ -42,8 +42,21 @@ pub const PIPELINE: Table = &[
         Word(&["micro_batches"]),
     ),
     (&["axis", "dim", "along", "mesh_dim"], Word(&["over"])),
-    (&["num_stages", "n_stages", "num_cells", "partitions", "devices"], Word(&["cells"])),
-    (&["checkpoint", "recompute"], Word(&["remat"])),
+    (
+        &[
+            "stages",
+            "num_stages",
+            "n_stages",
+            "num_cells",
+            "partitions",
+            "devices",
+            "pp",
+            "pp_size",
+        ],
+        Word(&["cells"]),
+    ),
+    (&["virtual_stages", "v", "vpp", "vpp_size", "interleave", "loops"], Word(&["chunks"])),
+    (&["checkpoint", "recompute", "rematerialize", "checkpointing"], Word(&["remat"])),
 ];
 
 /// Of `input`, `param` and `state`.

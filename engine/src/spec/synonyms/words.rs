@@ -69,8 +69,8 @@ const PLACES: &str = "There are none of this kind: `learned` is a vector per pos
 
 /// Values of options.
 pub const VALUES: Table = &[
-    (&["true", "yes", "1", "enabled", "enable"], Word(&["on"])),
-    (&["false", "no", "0", "disabled", "disable", "none"], Word(&["off"])),
+    (&["true", "yes", "1", "enabled", "enable", "always"], Word(&["on"])),
+    (&["false", "no", "0", "disabled", "disable", "none", "never"], Word(&["off"])),
     // numbers
     (&["float32", "fp32", "float", "single"], Word(&["f32"])),
     (&["float64", "fp64", "double"], Word(&["f64"])),
@@ -152,25 +152,54 @@ pub const VALUES: Table = &[
     ),
 ];
 
-const INTERLEAVED_ZERO_BUBBLE: &str =
-    "Zero bubble with several stages on a cell is `zb_v`, two stages on a V.";
+const INTERLEAVED_ZERO_BUBBLE: &str = "Zero bubble with several stages on a cell is `schedule:zb_h1 chunks:2`, or `zb_v` with two on a V.";
 
 /// What may stand after `schedule:`.
 pub const SCHEDULES: Table = &[
-    (&["f_then_b", "fill_drain", "schedulegpipe", "gpipe_schedule"], Word(&["gpipe"])),
-    (&["pipedream_flush", "dapple", "one_f_one_b", "onefoneb", "schedule1f1b"], Word(&["1f1b"])),
     (
-        &["interleave", "virtual", "vpp", "circular", "scheduleinterleaved1f1b"],
+        &["f_then_b", "fthenb", "fill_drain", "afab", "all_forward_all_backward", "schedulegpipe"],
+        Word(&["gpipe"]),
+    ),
+    (
+        &[
+            "pipedream_flush",
+            "dapple",
+            "one_f_one_b",
+            "onefoneb",
+            "schedule1f1b",
+            "trainschedule",
+            "forward_backward_pipelining_without_interleaving",
+        ],
+        Word(&["1f1b"]),
+    ),
+    (
+        &[
+            "interleave",
+            "virtual",
+            "virtual_pipeline",
+            "vpp",
+            "circular",
+            "depth_first",
+            "dfs",
+            "scheduleinterleaved1f1b",
+            "1f1b_i",
+            "forward_backward_pipelining_with_interleaving",
+        ],
         Word(&["interleaved"]),
     ),
     (&["bfs", "looped", "breadthfirst", "scheduleloopedbfs"], Word(&["breadth_first"])),
     (&["zbh1", "zb1", "zb_1p", "zerobubble", "zero_bubble"], Word(&["zb_h1"])),
     (&["zbh2", "zb2", "zb2p"], Word(&["zb_2p"])),
-    (&["zbv", "zbvzerobubble", "schedulezbvzerobubble"], Word(&["zb_v"])),
+    (&["zbv", "zbvpp", "zbv_pp", "zbvzerobubble", "schedulezbvzerobubble"], Word(&["zb_v"])),
     (&["dualpipev", "scheduledualpipev"], Word(&["dualpipe_v"])),
     (&["dual", "dual_pipe", "bidirectional"], Word(&["dualpipe"])),
     (
-        &["interleaved_zb", "interleaved_zero_bubble", "scheduleinterleavedzerobubble"],
+        &[
+            "interleaved_zb",
+            "interleaved_zero_bubble",
+            "interleavedzerobubble",
+            "scheduleinterleavedzerobubble",
+        ],
         Advice(INTERLEAVED_ZERO_BUBBLE),
     ),
     (
