@@ -364,7 +364,7 @@ impl Study {
     pub fn timeline_at(&self, measured: &Timeline) -> Option<Timeline> {
         let order = self.program.as_ref()?.cells.as_ref()?.order();
         let (stages, hop, overlap) = (measured_costs(measured), 0.0, 0.0);
-        simulate(order, &Costs { stages, hop, overlap, when: When::Early }).ok()
+        simulate(order, &Costs { stages, hop, returns: true, overlap, when: When::Early }).ok()
     }
 
     /// The costs as formulas (the paper's Table 1).

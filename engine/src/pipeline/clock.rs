@@ -16,7 +16,7 @@ use crate::timeline::{Kind, Slot, Task};
 
 /// The tasks of every cycle, in the order of the stages; a cycle in which all wait is empty.
 pub fn cycles(order: &Order) -> Result<Vec<Vec<Task>>, Stuck> {
-    let timeline = play(order, When::Early, 0.0, |_| 1.0)?;
+    let timeline = play(order, When::Early, [0.0; 2], |_| 1.0)?;
     let mut cycles = vec![Vec::new(); timeline.end() as usize];
     for (_, interval) in timeline.intervals() {
         cycles[interval.start as usize].extend(interval.slot.tasks());

@@ -82,6 +82,8 @@ pub struct Costs {
     pub stages: IdVec<Stage, StageCosts>,
     /// How long what a task makes is on its way to another rank.
     pub hop: f64,
+    /// Whether gradients are made at all, and sent; without training they are not.
+    pub returns: bool,
     /// The share, 0 to 1, of the shorter task of a pair that hides behind the longer one: a pair
     /// takes `longer + (1 − overlap)·shorter`.
     pub overlap: f64,
@@ -93,7 +95,7 @@ impl Costs {
     /// Stages that cost `unit` times their weight, no hop, nothing hidden, early recomputation.
     pub fn weighted(unit: StageCosts, weights: impl IntoIterator<Item = f64>) -> Self {
         let stages = weights.into_iter().map(|weight| unit.scaled(weight)).collect();
-        Self { stages, hop: 0.0, overlap: 0.0, when: When::Early }
+        Self { stages, hop: 0.0, returns: true, overlap: 0.0, when: When::Early }
     }
 
     /// Stages of an order that are `unit` per rank, spread evenly over the stages of a rank.
@@ -162,17 +164,19 @@ pub fn simulate(order: &Order, costs: &Costs) -> Result<Timeline, NoTimeline> {
     if given != needed {
         return Err(NoTimeline::Stages { given, needed });
     }
-    play(order, costs.when, costs.hop, |slot| costs.of(slot)).map_err(NoTimeline::Stuck)
+    let hops = [costs.hop, if costs.returns { costs.hop } else { 0.0 }];
+    play(order, costs.when, hops, |slot| costs.of(slot)).map_err(NoTimeline::Stuck)
 }
 
-/// The timeline where a slot takes as long as `length` says.
+/// The timeline where a slot takes as long as `length` says; `hops` are those of activations and of
+/// gradients.
 pub(super) fn play(
     order: &Order,
     when: When,
-    hop: f64,
+    hops: [f64; 2],
     length: impl Fn(Slot) -> f64,
 ) -> Result<Timeline, Stuck> {
-    let mut ledger = Ledger::new(order, when, hop);
+    let mut ledger = Ledger::new(order, when, hops);
     let mut lanes: IdVec<Rank, Vec<Interval>> = order.ranks().iter().map(|_| Vec::new()).collect();
     loop {
         let mut has_moved = false;
@@ -204,15 +208,15 @@ pub(super) fn play(
 struct Ledger<'o> {
     order: &'o Order,
     when: When,
-    hop: f64,
+    hops: [f64; 2],
     activations: Vec<Option<f64>>,
     gradients: Vec<Option<f64>>,
 }
 
 impl<'o> Ledger<'o> {
-    fn new(order: &'o Order, when: When, hop: f64) -> Self {
+    fn new(order: &'o Order, when: When, hops: [f64; 2]) -> Self {
         let size = order.extent().tasks() as usize;
-        Self { order, when, hop, activations: vec![None; size], gradients: vec![None; size] }
+        Self { order, when, hops, activations: vec![None; size], gradients: vec![None; size] }
     }
 
     /// When all that a slot needs is at its rank, or the task and need that is not made yet.
@@ -223,13 +227,14 @@ impl<'o> Ledger<'o> {
             for need in needs(task, stages, self.when) {
                 let Need { made, stage, micro_batch } = need;
                 let place = self.order.place(stage, micro_batch);
-                let times = match made {
-                    Made::Activation => &self.activations,
-                    Made::Gradient => &self.gradients,
+                let [hop, hop_back] = self.hops;
+                let (times, hop) = match made {
+                    Made::Activation => (&self.activations, hop),
+                    Made::Gradient => (&self.gradients, hop_back),
                 };
                 let made = times.get(place).copied().flatten().ok_or((task, need))?;
                 let from = self.order.route().rank(self.order.extent(), stage, micro_batch);
-                ready = ready.max(if from == rank { made } else { made + self.hop });
+                ready = ready.max(if from == rank { made } else { made + hop });
             }
         }
         Ok(ready)

@@ -76,7 +76,7 @@ pub fn validate(order: &Order) -> Result<(), Violation> {
     for (rank, slots) in order.ranks().entries() {
         sequence(order, rank, slots)?;
     }
-    play(order, When::Early, 0.0, |_| 1.0).map_err(Violation::Stuck)?;
+    play(order, When::Early, [0.0; 2], |_| 1.0).map_err(Violation::Stuck)?;
     turns(order).map_err(Violation::OutOfTurn)
 }
 

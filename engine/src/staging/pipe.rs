@@ -99,6 +99,13 @@ impl Pipe {
         let layers = graph.layers.len();
         let stages = self.extent.stages() as usize;
         let fault = |message: String, span| Diagnostic::error(Code::Pipeline, span, message);
+        // Few rows may make fewer micro-batches than asked for.
+        let count = plain.micro_batches() as u32;
+        let extent = Extent { micro_batches: count, ..self.extent };
+        let order = self.schedule.order(extent).map_err(|limits| {
+            let why = limits.first().map(ToString::to_string).unwrap_or_default();
+            fault(format!("`{}`: {why}", self.schedule.name()), self.span)
+        })?;
         let costs = match &self.times.costs {
             Some((costs, span)) if costs.len() != layers => {
                 let listed = counted(costs.len() as u64, "layer");
@@ -137,13 +144,6 @@ impl Pipe {
             fault(message, self.span).hint(listed(graph))
         })?;
         let stage = |layer| Stage(partition.cell(layer) as u32);
-        // Few rows may make fewer micro-batches than asked for.
-        let count = plain.micro_batches() as u32;
-        let extent = Extent { micro_batches: count, ..self.extent };
-        let order = self.schedule.order(extent).map_err(|limits| {
-            let why = limits.first().map(ToString::to_string).unwrap_or_default();
-            fault(format!("`{}`: {why}", self.schedule.name()), self.span)
-        })?;
         // Where the last micro-batch has fewer rows, it is the only one that is unlike the others.
         let is_ragged = plain.micro.as_ref().is_some_and(MicroBatches::is_ragged);
         let again = |m: MicroBatch| {
@@ -187,7 +187,9 @@ impl Pipe {
             sums
         };
         let mean = stages.iter().map(|s| s.forward).sum::<f64>() / stages.len().max(1) as f64;
-        Costs { stages, hop: self.times.hop * mean, overlap: self.times.overlap, when: When::Early }
+        let Times { hop, overlap, .. } = self.times;
+        let returns = !graph.gradients.is_empty();
+        Costs { stages, hop: hop * mean, returns, overlap, when: When::Early }
     }
 
     /// Who does what when, by the costs of the layers.

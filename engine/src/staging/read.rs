@@ -88,6 +88,14 @@ impl Pipe {
             read.report(d.hint(Hint::edit(format!("Leave `{}` whole.", rule.dim), span, "")));
         }
         let schedule = schedule?;
+        if times.overlap > 0.0
+            && !schedule.has_pairs()
+            && let Some(option) = read.get("overlap")
+        {
+            let message = format!("`{}` has no pairs of tasks that overlap", schedule.name());
+            let d = Diagnostic::warning(Code::Unused, option.span, message);
+            read.report(d.hint(Hint::edit("Remove it.", option.span, "")));
+        }
         let extent = Extent {
             ranks: ranks as u32,
             micro_batches: micro_batches.unwrap_or(ranks) as u32,

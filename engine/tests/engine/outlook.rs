@@ -315,10 +315,12 @@ fn costs_count_layer_by_layer() {
 #[test]
 fn nothing_goes_back_without_training() {
     let model = format!("mesh p:2\nmodel {MLP}\npipeline micro_batches:4 balance:(6 7)");
-    for options in ["", " shares:(1 1 1)", " costs:(1 1 1 1 1 1 1 1 1 1 1 1 1) shares:(0 1 1)"] {
+    let costs = " costs:(1 1 1 1 1 1 1 1 1 1 1 1 1) shares:(0 1 1)";
+    for options in ["", " shares:(1 1 1)", costs, " hop:1"] {
         let outlook = study(&format!("{model}{options}\n")).outlook().unwrap();
         let [first, second] = [Stage(0), Stage(1)].map(|stage| outlook.stages[stage].cost);
-        let expected = first + 3.0 * first.max(second) + second;
+        let hop = outlook.hop() * (first + second) / 2.0;
+        let expected = first + hop + 3.0 * first.max(second) + second;
         let makespan = outlook.figures().makespan;
         assert!(near(makespan, expected), "{options}: {makespan} {expected}");
     }

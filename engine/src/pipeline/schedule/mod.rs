@@ -135,6 +135,11 @@ impl Schedule {
         }
     }
 
+    /// Whether forward and backward tasks go in pairs.
+    pub const fn has_pairs(self) -> bool {
+        matches!(self, Self::DualPipe | Self::DualPipeV)
+    }
+
     /// How many copies of each stage's parameters there are.
     pub const fn copies(self) -> u32 {
         match self {
