@@ -20,7 +20,6 @@ use crate::pipeline::order::Extent;
 use crate::pipeline::partition::Partition;
 use crate::pipeline::recompute::{Remat, recompute_those};
 use crate::pipeline::schedule::Schedule;
-use crate::pipeline::schedule::limit::Quantity;
 use crate::pipeline::simulate::{Costs, StageCosts, simulate};
 use crate::spmd::cells::Cells;
 use crate::spmd::program::Program;
@@ -61,11 +60,12 @@ impl Pipe {
     /// How it has the batch cut.
     pub fn cutting(&self) -> Cutting {
         let count = u64::from(self.extent.micro_batches);
-        let take = || self.said.take(Quantity::MicroBatches, 1, TAKE_WHOLE.to_owned());
-        let whole = self.takes(1).then(take);
-        let cutting = Cutting::new(self.batch.as_deref(), count, self.span);
         let place = self.said.micro_batches.unwrap_or(self.said.end);
-        Cutting { is_pipeline: true, whole, place, parts: self.parts, ..cutting }
+        let (parts, is_pipeline) = (self.parts, true);
+        let cutting = Cutting::new(self.batch.as_deref(), count, self.span);
+        let cutting = Cutting { parts, place, is_pipeline, ..cutting };
+        let whole = self.takes(1).then(|| cutting.take(1, TAKE_WHOLE));
+        Cutting { whole, ..cutting }
     }
 
     /// The mesh dimension that carries its cells.

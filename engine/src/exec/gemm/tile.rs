@@ -184,29 +184,46 @@ mod x86 {
     mod tests {
         use super::*;
 
-        /// The same product by tiles of either width.
+        /// The same product by a tile, and by four of half its rows and columns, differs in no bit.
+        fn same_bits<T: Copy>(
+            wide: Tile<T>,
+            usual: Tile<T>,
+            number: impl Fn(usize) -> T,
+            bits: impl Fn(&T) -> u64,
+        ) {
+            let (sums, Tile { rows: height, columns: width, .. }) = (300, wide);
+            assert_eq!((height, width), (2 * usual.rows, 2 * usual.columns));
+            let a: Vec<T> = (0..height * sums).map(&number).collect();
+            let b: Vec<T> = (0..width * sums).map(|i| number(i + 5)).collect();
+            let part = |from: &[T], whole: usize, first: usize, count: usize| -> Vec<T> {
+                from.chunks(whole).flat_map(|row| row[first..first + count].to_vec()).collect()
+            };
+            for first in [false, true] {
+                let mut by_one = vec![number(1); height * width];
+                let mut by_four = by_one.clone();
+                let mut rows: Vec<&mut [T]> = by_one.chunks_mut(width).collect();
+                (wide.compute)(&a, &b, &mut rows, 0, first);
+                for (row, column) in
+                    [(0, 0), (0, usual.columns), (usual.rows, 0), (usual.rows, usual.columns)]
+                {
+                    let a = part(&a, height, row, usual.rows);
+                    let b = part(&b, width, column, usual.columns);
+                    let rows = by_four.chunks_mut(width).skip(row).take(usual.rows);
+                    (usual.compute)(&a, &b, &mut rows.collect::<Vec<_>>(), column, first);
+                }
+                assert!(by_one.iter().zip(&by_four).all(|(x, y)| bits(x) == bits(y)));
+            }
+        }
+
         #[test]
         fn wide_registers_give_the_same_bits() {
             if registers() < Registers::Bits512 {
                 return;
             }
-            let number = |i: usize| (i as f32 * 0.37).sin();
-            let sums = 300;
-            let a: Vec<f32> = (0..12 * sums).map(number).collect();
-            let b: Vec<f32> = (0..32 * sums).map(|i| number(i + 5)).collect();
-            let mut wide = vec![1.0_f32; 12 * 32];
-            let mut rows: Vec<&mut [f32]> = wide.chunks_mut(32).collect();
-            (wide_single::TILE.compute)(&a, &b, &mut rows, 0, false);
-            let part = |from: &[f32], width: usize, first: usize, count: usize| -> Vec<f32> {
-                from.chunks(width).flat_map(|row| row[first..first + count].to_vec()).collect()
-            };
-            let mut usual = vec![1.0_f32; 12 * 32];
-            for (row, column) in [(0, 0), (0, 16), (6, 0), (6, 16)] {
-                let (a, b) = (part(&a, 12, row, 6), part(&b, 32, column, 16));
-                let mut rows: Vec<&mut [f32]> = usual.chunks_mut(32).skip(row).take(6).collect();
-                (single::TILE.compute)(&a, &b, &mut rows, column, false);
-            }
-            assert!(wide.iter().zip(&usual).all(|(x, y)| x.to_bits() == y.to_bits()));
+            let number = |i: usize| (i as f64 * 0.37).sin();
+            same_bits(wide_double::TILE, double::TILE, number, |x| x.to_bits());
+            let bits = |x: &f32| u64::from(x.to_bits());
+            same_bits(wide_single::TILE, single::TILE, |i| number(i) as f32, bits);
         }
     }
 }

@@ -73,8 +73,8 @@ impl Cutting {
         let mut read = Reader::new("train", options, &[], &mut quiet);
         let count = read.whole("micro_batches", 1, MAX_MICRO_BATCHES)?;
         let span = read.get("micro_batches")?.span;
-        let whole = Some(Hint::edit(TAKE_WHOLE, span, "micro_batches:1"));
-        (count > 1).then(|| Self { whole, ..Self::new(read.word("batch"), count, span) })
+        let cutting = Self::new(read.word("batch"), count, span);
+        (count > 1).then(|| Self { whole: Some(cutting.take(1, TAKE_WHOLE)), ..cutting })
     }
 
     /// Says that the batch has no rows for as many micro-batches as are asked for, and which numbers
@@ -104,11 +104,15 @@ impl Cutting {
         let fits = |&n: &u64| MicroBatches::makes(micro.whole, n, self.parts) && is_legal(n);
         let below = (1..=self.count.min(micro.whole)).rev().find(fits);
         let above = (self.count..=micro.whole.min(MAX_MICRO_BATCHES)).find(fits);
-        let gap = if self.place.start == self.place.end { " " } else { "" };
-        let take =
-            |n| Hint::edit(format!("Take {n}."), self.place, format!("{gap}micro_batches:{n}"));
+        let take = |n| self.take(n, format!("Take {n}."));
         let both: Vec<Hint> = below.into_iter().chain(above).map(take).collect();
         if both.is_empty() { vec![self.other_rows(micro.whole, is_legal)] } else { both }
+    }
+
+    /// A mend that takes another number of micro-batches.
+    pub fn take(&self, count: u64, text: impl Into<String>) -> Hint {
+        let gap = if self.place.start == self.place.end { " " } else { "" };
+        Hint::edit(text, self.place, format!("{gap}micro_batches:{count}"))
     }
 
     /// What to do about a model that can be built for the whole batch, not for a micro-batch.
